@@ -145,7 +145,7 @@ class Teller {
     while (this.#started < this.#options.transfers) {
       const number = this.#started++;
       const id = `transfer-${number}`;
-      const order = orderOf(chanceOf(this.#options.seed * 1_000 + number).next);
+      const order = orderOf(number, chanceOf(this.#options.seed * 1_000 + number).next);
       const handle = await this.#client.start(this.#transfer, order, { id });
       await this.#log.append({ what: "start", id, kind: "transfer", seed: number });
       const outcome = await handle.result({ signal: this.#givenUp.signal }).then(

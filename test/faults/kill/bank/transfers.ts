@@ -20,16 +20,19 @@ export type Ending = (typeof ENDINGS)[number];
 
 /** The delay of the ledger's reply: a process may die between the booking and its result. */
 const ANSWER_MS = 15;
-/** Every CLOSED_EVERY-th account is closed and rejects credits. */
+/** Every CLOSED_EVERY-th account, the first one included, is closed and rejects credits. */
 const CLOSED_EVERY = 25;
 
 export function isClosed(account: number): boolean {
   return account % CLOSED_EVERY === 0;
 }
 
-export function orderOf(random: () => number): Order {
+/** Every CLOSED_EVERY-th transfer is a small one to a closed account, so that every run refunds some. */
+export function orderOf(number: number, random: () => number): Order {
   const account = (): number => Math.floor(random() * ACCOUNTS);
-  return { from: account(), to: account(), amount: 1 + Math.floor(random() * 1_100) };
+  const [from, to] = [account(), account()];
+  if (number % CLOSED_EVERY === 0) return { from, to: 0, amount: 1 };
+  return { from, to, amount: 1 + Math.floor(random() * 1_100) };
 }
 
 /** A client that only starts transfers needs no ledger. */
