@@ -24,7 +24,8 @@ import {
 import { POISONS, type Poison } from "./work.ts";
 
 const ORDERS = 200;
-const ORDER = { rounds: 2, ms: 20 };
+/** Slow enough that suspects which run one after the other are noticed. */
+const ORDER = { rounds: 2, ms: 500 };
 const WORKERS = 2;
 
 export const crowd: Programme = {

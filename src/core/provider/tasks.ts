@@ -8,9 +8,9 @@
 //   - provider.tasks.3: Filters (registered names, tags) are applied before the limit, so that a task
 //     that this runtime cannot take does not starve others (semantics 14).
 //   - provider.tasks.4: `attempt` counts runs that ended in a failure or in a death of the worker or
-//     thread. `deaths` counts only the deaths. The second death makes a task suspect. Suspects are leased
-//     one at a time. From then on a death of its owner counts only if the task is to blame (blame.ts,
-//     semantics 13).
+//     thread. `deaths` counts only the deaths. The second death makes a task suspect. A suspect with one counted
+//     death is tried together with others, any other suspect alone. Which deaths of its owner count: blame.ts
+//     (semantics 13).
 
 import type { MaybeDamaged } from "../values/checksum.ts";
 import type { NodeMetadata } from "../history/events.ts";
@@ -149,8 +149,10 @@ export interface LeaseTasksRequest extends Ageing {
   readonly tags: TagFilter;
   /** Null: only tasks without a session. */
   readonly sessions: SessionRequest | null;
-  /** Whether the result may contain one suspect. */
+  /** Whether the result may contain suspects: one that runs alone, or up to 16 that are tried together. */
   readonly allowSuspect: boolean;
+  /** The suspects that the owner is trying together. Above 0, no suspect that runs alone is leased. Default 0. */
+  readonly suspectsHeld?: number;
   /**
    * Set: a task without a session whose last attempt failed on this owner is left to other runtimes for
    * this long after it becomes available (semantics 10).

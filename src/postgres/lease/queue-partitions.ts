@@ -7,6 +7,7 @@
 //       read only while a new session may be claimed. Tasks of chosen sessions are read session by session.
 
 import { AGEING_MS, queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
+import { runsAlone } from "../../core/provider/shared/blame.ts";
 import type { QueuePart } from "../../core/provider/shared/task-choice.ts";
 import type { LeaseTasksRequest, TagFilter } from "../../core/provider/tasks.ts";
 import type { RuledCandidate } from "../../sql/lease/queue-loads.ts";
@@ -54,7 +55,7 @@ export const IN_PARTITION = `
 const IS_AVOIDED = "(r.avoid = $6 AND r.available_at > (SELECT @clock()) - $7::bigint)";
 const NOT_AVOIDED = `(${IS_AVOIDED}) IS NOT TRUE`;
 const COLUMNS = `
-  r.instance, r.execution, r.sequence, r.session, r.suspect, r.name, r.tag_set, r.priority`;
+  r.instance, r.execution, r.sequence, r.session, r.suspect, r.deaths, r.name, r.tag_set, r.priority`;
 const ORDER = "r.available_at, r.instance, r.execution, r.sequence";
 const IS_DUE = "r.available_at <= (SELECT @clock())";
 /** Whether no owner other than `owner` holds the session `id` now. */
@@ -210,6 +211,7 @@ function toWaiting(row: Row, ageing: Ageing, overdue: boolean): WaitingTask {
     sequence: integer(row, "sequence"),
     session: textOrNull(row, "session"),
     suspect: overdue || flag(row, "suspect"),
+    runsAlone: overdue || (flag(row, "suspect") && runsAlone(integer(row, "deaths"))),
     name: text(row, "name"),
     tag_set: text(row, "tag_set"),
     priority,

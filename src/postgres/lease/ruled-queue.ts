@@ -159,7 +159,7 @@ function choose(
   const { limit } = request;
   const admission = new QueueAdmission(loads, time);
   for (const load of full) admission.holdBack(load);
-  const choice = chooseTasks([...free, ...queued], limit, served, newMax, admission);
+  const choice = chooseTasks([...free, ...queued], request, served, newMax, admission);
   return foundTasks(choice, limit, [...parts, { nextAt: admission.retryAt }]);
 }
 

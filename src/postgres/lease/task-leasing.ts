@@ -1,6 +1,6 @@
 // Task leasing: leases the tasks that were found to the runtime that asked for them.
 //   - Plain tasks are leased by partition and count, skipping rows that other transactions have locked:
-//       many workers that find the same queue share it. Other tasks are leased by their addresses.
+//       many workers that find the same queue share it. Other tasks, and suspects, are leased by their addresses.
 //   - A session is claimed in the transaction that leases its task, before the task (sessions.1).
 //   - The tasks that a request leased carry its token. If the request is repeated, it returns the same
 //       tasks.
@@ -37,13 +37,15 @@ const ADDRESSES = new ColumnArrays(ADDRESS);
  * (blame.ts).
  */
 const DEATH_COUNTS = `r.deferred_until IS NULL AND (
-  r.deaths = 0
+  r.deaths = 0 OR r.deaths = 1 AND r.suspect
   OR NOT EXISTS (
       SELECT 1 FROM @instances AS b
-      WHERE b.lease_owner = r.lease_owner AND (b.suspicion > 1 OR b.steps_open))
+      WHERE b.lease_owner = r.lease_owner
+        AND (b.suspicion > 1 OR b.suspicion > 0 AND b.steps_open))
     AND NOT EXISTS (
       SELECT 1 FROM @tasks AS b
-      WHERE b.lease_owner = r.lease_owner AND b.lease_token <> $2 AND b.deaths > 0
+      WHERE b.lease_owner = r.lease_owner AND b.lease_token <> $2
+        AND CASE WHEN r.suspect THEN b.suspect ELSE b.deaths > 0 END
         AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
 
 const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
@@ -199,8 +201,8 @@ interface NewLeases {
 }
 
 function split(waiting: readonly WaitingTask[]): Omit<NewLeases, "records"> {
-  const isPlain = ({ session, overdue, queued }: WaitingTask): boolean =>
-    session === null && !overdue && queued === undefined;
+  const isPlain = ({ session, suspect, queued }: WaitingTask): boolean =>
+    session === null && !suspect && queued === undefined;
   return { plain: waiting.filter(isPlain), named: waiting.filter((task) => !isPlain(task)) };
 }
 

@@ -4,8 +4,8 @@
 //       tasks of all partitions are merged.
 //   - Only partitions with wanted names and tags are read, and only tasks that are due. A name that no
 //       worker of this process registers and a retry far in the future cost nothing (semantics 14).
-//   - An answer holds at most one suspect task, in its turn like any other task (semantics 13;
-//       core/provider/shared/task-choice.ts).
+//   - A suspect task is leased in its turn like any other task (semantics 13). How many an answer holds:
+//       core/provider/shared/task-choice.ts.
 //   - A task with an expired lease is taken like a waiting suspect. The worker that takes the task counts
 //       the death, because until then the previous worker may still finish it (I2, provider.tasks.4).
 //   - New sessions are chosen in the order of their tasks. When the maximum is chosen, the queue is read
@@ -85,7 +85,7 @@ export class TaskQueue {
   }
 
   async #find(request: LeaseTasksRequest): Promise<Search> {
-    const { limit, sessions } = request;
+    const { sessions } = request;
     const pipeline = new Pipeline();
     const loads = addLoads(pipeline, request, this.#connection);
     const plain = this.#partitions.plain(pipeline, request);
@@ -93,7 +93,8 @@ export class TaskQueue {
     if (sessions === null) {
       await this.#connection.readPipeline(pipeline);
       const others = [...plain.waiting, ...overdue.waiting];
-      return chosen({ candidates: others, served: new Set(), newMax: 0 }, limit, [plain], loads());
+      const scope = { candidates: others, served: new Set<string>(), newMax: 0 };
+      return chosen(scope, request, [plain], loads());
     }
     const { owner, inFlight, newMax } = sessions;
     const lapse = this.#partitions.lapse(pipeline, owner);
@@ -105,24 +106,24 @@ export class TaskQueue {
     await this.#connection.readPipeline(pipeline);
     const others = [...plain.waiting, ...overdue.waiting];
     const candidates = [...others, ...some.waiting];
-    const search = chosen({ candidates, served, newMax }, limit, [plain, some, lapse], loads());
+    const search = chosen({ candidates, served, newMax }, request, [plain, some, lapse], loads());
     if (newMax === 0 || !search.choice.isFull) return search;
     const again = new Pipeline();
     const ofChosen = this.#partitions.ofSession(again, request, owner, [...search.choice.served]);
     await this.#connection.readPipeline(again);
     const waiting = [...others, ...ofChosen.waiting];
     const scope = { candidates: waiting, served: search.choice.served, newMax: 0 };
-    return chosen(scope, limit, [plain, lapse, ofChosen], loads());
+    return chosen(scope, request, [plain, lapse, ofChosen], loads());
   }
 }
 
 /** The choice among the candidates as if no queue had a rule. */
 function chosen(
   scope: Pick<Search, "candidates" | "served" | "newMax">,
-  limit: number,
+  request: LeaseTasksRequest,
   parts: readonly QueuePart[],
   loads: readonly QueueLoad[],
 ): Search {
   const { candidates, served, newMax } = scope;
-  return { ...scope, parts, loads, choice: chooseTasks([...candidates], limit, served, newMax) };
+  return { ...scope, parts, loads, choice: chooseTasks([...candidates], request, served, newMax) };
 }

@@ -27,6 +27,7 @@ import type { Executor, ExecutorFunction, Threads } from "../../core/define/exec
 import { toFailure } from "../../core/errors/failure.ts";
 import { PerdureError } from "../../core/errors/errors.ts";
 import { CancelledError } from "../../core/errors/outcome-errors.ts";
+import { runsAlone } from "../../core/provider/shared/blame.ts";
 import type { LeasedTask, TaskAddress, TaskClaim } from "../../core/provider/tasks.ts";
 import type { AttemptOutcome } from "../../core/telemetry/telemetry.ts";
 import type { TimerHandle } from "../../core/time/environment.ts";
@@ -126,7 +127,7 @@ export class ActivityRunner {
   start(task: LeasedTask, admissions?: Admissions): void {
     const { attemptsMax, find } = this.#options;
     if (this.#isStopped) return this.#options.outcomes.release(task);
-    if (task.suspect) this.#options.suspects.enter(addressKey(task));
+    if (task.suspect) this.#options.suspects.enter(addressKey(task), runsAlone(task.deaths));
     if (task.undecodable === true) {
       return this.#results.poison(task, `the options of activity ${task.name} cannot be read`);
     }

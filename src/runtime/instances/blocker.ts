@@ -105,7 +105,7 @@ export class Blocker {
       `Quarantined: several workers in a row died or stalled while they ran this instance, before it made progress. ` +
       `Find the cause, then unblock the instance. A change of its orchestration's code also gives it one more try.`;
     const slot = `quarantine of ${held.key}`;
-    suspects.enter(slot);
+    suspects.enter(slot, true);
     heldInstances.transition(held, "begin");
     void this.#block(held, { code: "QUARANTINE", message }, [], code).then(() =>
       suspects.leave(slot),

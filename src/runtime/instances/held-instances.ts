@@ -192,7 +192,7 @@ export class HeldInstances {
 
   enterSuspect(held: HeldInstance): void {
     this.#suspects.add(held);
-    this.#runtime.suspects.enter(instanceSuspect(held.key));
+    this.#runtime.suspects.enter(instanceSuspect(held.key), true);
   }
 
   clearSuspect(held: HeldInstance): void {

@@ -157,7 +157,7 @@ export class Intake {
     if (!hasRoom) this.#instancesWait = true; // retried when a turn ends
     if (!hasRoom || !this.#runtime.isRunning) return NOTHING;
     const readAtCommit = this.#runtime.turnResults.commits;
-    const allowSuspect = suspects.reserve("instances");
+    const { allowSuspect } = suspects.reserve("instances");
     const again = this.#instancesToken !== null;
     const token = (this.#instancesToken ??= this.#runtime.newToken());
     const heldBack = this.#runtime.window.heldBack();
@@ -196,7 +196,7 @@ export class Intake {
     if (limit <= 0) this.#tasksWait = true; // retried when a slot is free
     if (limit <= 0 || !this.#runtime.isRunning) return NOTHING;
     activities.reserve(limit); // otherwise a task pre-leased in the meantime could take the same slot
-    const allowSuspect = suspects.reserve("tasks");
+    const allowed = suspects.reserve("tasks");
     const again = this.#tasksToken !== null;
     const token = (this.#tasksToken ??= this.#runtime.newToken());
     const { enterWithinMs } = queues;
@@ -214,7 +214,7 @@ export class Intake {
         names: registry.activityNames,
         tags: options.tags,
         sessions: sessionRequest,
-        allowSuspect,
+        ...allowed,
         ageingMs: priorityAgeingMs,
         enterWithinMs,
         ...(avoidMs === 0 ? {} : { avoidMs }),

@@ -1,7 +1,10 @@
-// The suspect slot: a runtime tries one suspect (instance or task) at a time, so that a crash can be
-// attributed to it (semantics 9a, 13).
+// The suspect slot: limits which suspects (instances and tasks) a runtime tries at the same time, so that a
+// crash can be attributed to them (semantics 9a, 13).
+//   - A runtime tries one suspect alone, or a group of tasks with one counted death (decision 0057). It adds
+//     tasks to a group for JOINING_MS. Then it waits until the group is over, so that a suspect that must run
+//     alone gets its turn.
 //   - A lease request reserves the slot before it may return a suspect. A request that did not get the
-//     slot is repeated when the slot is free.
+//     slot is repeated when the slot is free, the one for instances first.
 //   - A suspect that runs for long gives the slot up, because work that it waits for may itself be
 //     suspect. The store does not count a death if one worker held two suspects (blame.ts). With a fixed
 //     time, a suspect that kills its process could end every process next to the same long activity,
@@ -12,14 +15,28 @@ import type { RuntimeContext } from "../context.ts";
 
 const TRIAL_MS = 60_000;
 const DOUBLINGS_MAX = 10;
+/** How long tasks are added to a group. */
+const JOINING_MS = 1_000;
 
 /** Which of the two pollers sends a request. */
 export type RequestKind = "instances" | "tasks";
 
+/** Which suspects a request may return: fields of the request. */
+export interface SuspectsOfRequest {
+  readonly allowSuspect: boolean;
+  readonly suspectsHeld: number;
+}
+
+interface Trial {
+  readonly until: number;
+  readonly isAlone: boolean;
+}
+
 export class SuspectSlot {
   readonly #runtime: RuntimeContext;
-  /** For each suspect, the time until which it keeps the slot. */
-  readonly #trials = new Map<string, number>();
+  readonly #trials = new Map<string, Trial>();
+  /** Until when tasks may be added to the current group. */
+  #joinUntil = 0;
   #reservedBy: RequestKind | null = null;
   readonly #refused = new Set<RequestKind>();
 
@@ -27,27 +44,32 @@ export class SuspectSlot {
     this.#runtime = runtime;
   }
 
-  /** Whether the request may return a suspect. `answered` must follow in any case. */
-  reserve(kind: RequestKind): boolean {
-    if (this.#reservedBy !== null || this.#isTaken()) {
-      this.#refused.add(kind);
-      return false;
-    }
-    this.#reservedBy = kind;
-    return true;
+  /** `answered` must follow in any case. */
+  reserve(kind: RequestKind): SuspectsOfRequest {
+    const trials = this.#running();
+    const mayJoin = (): boolean =>
+      kind === "tasks" &&
+      this.#runtime.monotonic() < this.#joinUntil &&
+      !trials.some(({ isAlone }) => isAlone);
+    const allowSuspect = this.#reservedBy === null && (trials.length === 0 || mayJoin());
+    if (allowSuspect) this.#reservedBy = kind;
+    else this.#refused.add(kind);
+    return { allowSuspect, suspectsHeld: trials.length };
   }
 
-  /** The request has its reply, and the suspect it returned has entered. */
+  /** The request has its reply, and the suspects it returned have entered. */
   answered(kind: RequestKind): void {
     if (this.#reservedBy !== kind) return;
     this.#reservedBy = null;
     this.#notifyIfFree();
   }
 
-  enter(suspect: string): void {
+  enter(suspect: string, isAlone: boolean): void {
+    const now = this.#runtime.monotonic();
+    if (this.#running().length === 0) this.#joinUntil = now + JOINING_MS;
     const random = this.#runtime.environment.random(); // in [0, 1)
     const doublings = Math.min(Math.floor(-Math.log2(1 - random)), DOUBLINGS_MAX);
-    this.#trials.set(suspect, this.#runtime.monotonic() + TRIAL_MS * 2 ** doublings);
+    this.#trials.set(suspect, { until: now + TRIAL_MS * 2 ** doublings, isAlone });
   }
 
   /** The suspect is cleared, over, or no longer held here. */
@@ -58,14 +80,14 @@ export class SuspectSlot {
     this.#notifyIfFree();
   }
 
-  #isTaken(): boolean {
+  #running(): readonly Trial[] {
     const now = this.#runtime.monotonic();
-    return this.#trials.values().some((until) => until > now);
+    return [...this.#trials.values()].filter(({ until }) => until > now);
   }
 
   #notifyIfFree(): void {
-    if (this.#reservedBy !== null || this.#isTaken()) return;
-    const refused = [...this.#refused];
+    if (this.#reservedBy !== null || this.#running().length > 0) return;
+    const refused = (["instances", "tasks"] as const).filter((kind) => this.#refused.has(kind));
     this.#refused.clear();
     for (const kind of refused) this.#runtime.intake.wakeFor(kind);
   }

@@ -1,6 +1,7 @@
 // Queue parts: the lookups of tasks in one part of a queue, and the keys that have tasks there.
 
 import { queueRank } from "../../core/provider/shared/ageing.ts";
+import { runsAlone } from "../../core/provider/shared/blame.ts";
 import type { QueueLoad } from "../../core/provider/shared/queue-admission.ts";
 import type { LeaseTasksRequest } from "../../core/provider/tasks.ts";
 import { integer, integerOrNull, text, textOrNull, type Row } from "../columns.ts";
@@ -156,6 +157,7 @@ export function candidate(
     sequence: integer(row, "sequence"),
     session: null,
     suspect,
+    runsAlone: suspect && runsAlone(integer(row, "deaths")),
     rank: queueRank(availableAt, priority, request),
     queued: toQueued(load.name, row),
     name: load.name,

@@ -34,7 +34,7 @@ interface StoreTexts {
 const NO_SESSION = "coalesce(r.session, '') = ''";
 const ORDER = "ORDER BY r.available_at, r.instance, r.execution, r.sequence";
 const COLUMNS =
-  "r.instance, r.execution, r.sequence, r.available_at, r.queue_key, r.weight, r.holds_slot";
+  "r.instance, r.execution, r.sequence, r.available_at, r.queue_key, r.weight, r.holds_slot, r.deaths";
 const IS_DUE = "r.available_at <= @now AND NOT r.holds_slot";
 const NOT_AVOIDED = "(r.avoid = $5 AND r.available_at > @now - $6::bigint) IS NOT TRUE";
 

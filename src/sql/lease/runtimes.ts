@@ -19,7 +19,7 @@ import { flag, integer, only, text, type Row } from "../columns.ts";
 import type { ReadParts } from "../parts.ts";
 import { hasDue } from "../read/inbox.ts";
 import { KEEP_DEFERRED_SLOT } from "../rows/queue-rows.ts";
-import { toCompany, toInstanceLease, toRuntime, toTaskLease } from "../rows/runtime-rows.ts";
+import { toDeadWorkerLoad, toInstanceLease, toRuntime, toTaskLease } from "../rows/runtime-rows.ts";
 import { addDue, type Scope } from "../script/scope.ts";
 import { first, run, together, type Script } from "../script/script.ts";
 import { call, Statement, type Call } from "../script/statement.ts";
@@ -32,9 +32,11 @@ export const RUNTIME_COLUMNS =
   "r.leases_checked_at, r.leases_stranded";
 const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const RETURNING_FREED = "RETURNING key, execution, steps_open";
-// A deferred task runs no code (provider.callbacks.3).
+// A deferred task runs no code (provider.callbacks.3). A suspect with one death was tried with others.
 const DEATH = `
-  CASE WHEN deferred_until IS NULL AND (deaths = 0 OR $2::boolean) THEN 1 ELSE 0 END`;
+  CASE WHEN deferred_until IS NULL
+    AND (deaths = 0 OR CASE WHEN suspect THEN deaths = 1 OR $3::boolean ELSE $2::boolean END)
+  THEN 1 ELSE 0 END`;
 
 const INSERT = new Statement(`
   INSERT INTO @runtimes (id, node_id, hostname, process, registered, started_at, beat_at)
@@ -66,14 +68,17 @@ const DELETE_STALE = new Statement(`
   RETURNING id`);
 const LOCK = new Statement(`
   SELECT key FROM @instances WHERE lease_owner = $1 ORDER BY key + 0 FOR NO KEY UPDATE`);
-const SELECT_COMPANY = new Statement(`
-  SELECT held.suspects, held.unproven, held.stepping, (
-    SELECT count(*) FROM @tasks AS t WHERE t.lease_owner = $1 AND t.deaths > 0) AS marked
+const SELECT_LOAD = new Statement(`
+  SELECT held.*, given.*
   FROM (
     SELECT count(*) FILTER (WHERE i.suspicion > 1) AS suspects,
       count(*) FILTER (WHERE i.suspicion > 0) AS unproven,
-      count(*) FILTER (WHERE i.steps_open) AS stepping
-    FROM @instances AS i WHERE i.lease_owner = $1) AS held`);
+      count(*) FILTER (WHERE i.steps_open) AS stepping,
+      count(*) FILTER (WHERE i.steps_open AND i.suspicion > 0) AS restepping
+    FROM @instances AS i WHERE i.lease_owner = $1) AS held
+  CROSS JOIN (
+    SELECT count(*) FILTER (WHERE t.deaths > 0) AS marked, count(*) FILTER (WHERE t.suspect) AS trials
+    FROM @tasks AS t WHERE t.lease_owner = $1) AS given`);
 const RELEASE_DEAD_INSTANCES = new Statement(`
   UPDATE @instances SET ${CLEAR_LEASE}, suspicion = CASE
     WHEN suspicion < 2 OR CASE WHEN steps_open THEN $2::boolean ELSE $3::boolean END
@@ -132,11 +137,11 @@ export function* expireRuntime(
   const gone = yield* first(DELETE_STALE, id, staleAfterMs, beatAt ?? null);
   if (gone === undefined) return { expired: false, instances: 0, tasks: 0 };
   yield* run(LOCK, id);
-  const blame = blameFor(toCompany(only(yield* run(SELECT_COMPANY, id))));
+  const blame = blameFor(toDeadWorkerLoad(only(yield* run(SELECT_LOAD, id))));
   const instances = yield* run(RELEASE_DEAD_INSTANCES, id, blame.steps, blame.turns);
   yield* wakeFreed(instances, scope, parts);
   yield* releaseSessions(id, scope);
-  const tasks = yield* run(RELEASE_DEAD_TASKS, id, blame.tasks);
+  const tasks = yield* run(RELEASE_DEAD_TASKS, id, blame.marked, blame.trials);
   for (const row of tasks) scope.changes.queued(text(row, "name"));
   return { expired: true, instances: instances.length, tasks: tasks.length };
 }

@@ -43,8 +43,8 @@ export function toTaskLease(row: Row): TaskLease {
 }
 
 /** What a dead runtime held, counted (blame.ts). */
-export function toCompany(row: Row): DeadWorkerLoad {
-  return integers(row, "suspects", "unproven", "stepping", "marked");
+export function toDeadWorkerLoad(row: Row): DeadWorkerLoad {
+  return integers(row, "suspects", "unproven", "stepping", "restepping", "marked", "trials");
 }
 
 export function toLoad(row: Row): LoadRecord {

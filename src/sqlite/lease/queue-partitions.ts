@@ -10,6 +10,7 @@
 //       which worker failed.
 
 import { queueRank, type Ageing } from "../../core/provider/shared/ageing.ts";
+import { runsAlone } from "../../core/provider/shared/blame.ts";
 import type { QueuePart } from "../../core/provider/shared/task-choice.ts";
 import type { LeaseTasksRequest } from "../../core/provider/tasks.ts";
 import { acceptsTags } from "../../core/ids/tags.ts";
@@ -45,13 +46,13 @@ const ORDER = "ORDER BY available_at, instance, execution, sequence";
 export class QueuePartitions extends Subject {
   readonly #nextOfSession = this.prepare(nextDistinctRow("tasks", OF_SESSION, COLUMNS));
   readonly #headOfSession = this.prepare(`
-    SELECT instance, execution, sequence, available_at, session FROM tasks
+    SELECT instance, execution, sequence, available_at, session, deaths FROM tasks
     WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6 ${ORDER} LIMIT +?7`);
   readonly #laterOfSession = this.prepare(`
     SELECT min(available_at) AS at FROM tasks
     WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at > ?6`);
   readonly #headOfOthers = this.prepare(`
-    SELECT instance, execution, sequence, available_at, session FROM tasks
+    SELECT instance, execution, sequence, available_at, session, deaths FROM tasks
     WHERE ${OF_SESSION} AND ${IN_PARTITION} AND available_at <= ?6
       AND (available_at <= ?9 OR avoid IS NOT ?8) ${ORDER} LIMIT +?7`);
   readonly #laterOfOthers = this.prepare(`
@@ -61,7 +62,7 @@ export class QueuePartitions extends Subject {
   readonly #nextOfSessions = this.prepare(nextDistinctRow("tasks", OF_SESSIONS, COLUMNS));
   // ?5 is the owner that asks: a session that another owner holds now is skipped.
   readonly #headOfSessions = this.prepare(`
-    SELECT instance, execution, sequence, available_at, session FROM tasks
+    SELECT instance, execution, sequence, available_at, session, deaths FROM tasks
     WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at <= ?6 AND NOT EXISTS (
       SELECT 1 FROM sessions WHERE id = tasks.session AND owner <> ?5 AND until > ?6)
     ${ORDER} LIMIT +?7`);
@@ -69,7 +70,7 @@ export class QueuePartitions extends Subject {
     SELECT min(available_at) AS at FROM tasks
     WHERE ${OF_SESSIONS} AND ${IN_PARTITION} AND available_at > ?5`);
   readonly #selectOverdue = this.prepare(`
-    SELECT instance, execution, sequence, name, tags, session, priority,
+    SELECT instance, execution, sequence, name, tags, session, priority, deaths,
       lease_until AS available_at
     FROM tasks WHERE lease_until IS NOT NULL AND lease_until <= ?`);
 
@@ -185,6 +186,7 @@ function toWaiting(
     sequence: integer(row, "sequence"),
     session: textOrNull(row, "session"),
     suspect: suspect === 1,
+    runsAlone: suspect === 1 && (overdue === 1 || runsAlone(integer(row, "deaths"))),
     name,
     overdue,
     rank: queueRank(integer(row, "available_at"), priority, ageing),

@@ -4,8 +4,8 @@
 //       tasks of all partitions are merged.
 //   - Only partitions with wanted names and tags are read, and only tasks that are due. A name that no
 //       worker of this process registers and a retry far in the future cost nothing (semantics 14).
-//   - An answer holds at most one suspect task, in its turn like any other task (semantics 13;
-//       core/provider/shared/task-choice.ts).
+//   - A suspect task is leased in its turn like any other task (semantics 13). How many an answer holds:
+//       core/provider/shared/task-choice.ts.
 //   - A task with an expired lease is taken like a waiting suspect. The worker that takes the task counts
 //       the death, because until then the previous worker may still finish it (I2, provider.tasks.4).
 //   - New sessions are chosen in the order of their tasks. When the maximum is chosen, the queue is read
@@ -58,13 +58,15 @@ import { LEASED_COLUMNS, toLeasedTask } from "./task-rows.ts";
  * (blame.ts).
  */
 const DEATH_COUNTS = `deferred_until IS NULL AND (
-  deaths = 0
+  deaths = 0 OR deaths = 1 AND suspect
   OR NOT EXISTS (
       SELECT 1 FROM instances AS i
-      WHERE i.lease_owner = tasks.lease_owner AND (i.suspicion > 1 OR i.steps_open = 1))
+      WHERE i.lease_owner = tasks.lease_owner
+        AND (i.suspicion > 1 OR i.suspicion > 0 AND i.steps_open))
     AND NOT EXISTS (
       SELECT 1 FROM tasks AS t
-      WHERE t.lease_owner = tasks.lease_owner AND t.lease_token <> ?2 AND t.deaths > 0
+      WHERE t.lease_owner = tasks.lease_owner AND t.lease_token <> ?2
+        AND iif(tasks.suspect, t.suspect, t.deaths > 0)
         AND (t.instance, t.execution, t.sequence)
           <> (tasks.instance, tasks.execution, tasks.sequence)))`;
 
@@ -140,7 +142,7 @@ export class TaskQueue extends Subject {
       parts: readonly QueuePart[],
     ): Found & { readonly choice: TaskChoice<WaitingTask> } => {
       const admission = rules === null ? undefined : new QueueAdmission(rules.loads, rules.time);
-      const choice = chooseTasks(candidates, limit, served, newMax, admission);
+      const choice = chooseTasks(candidates, request, served, newMax, admission);
       const heldBack = { nextAt: admission?.retryAt ?? null };
       return { ...foundTasks(choice, limit, [...parts, heldBack]), rules, choice };
     };

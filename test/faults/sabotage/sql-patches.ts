@@ -281,6 +281,20 @@ const SQLITE: readonly Change[] = [
     in: "task suspects|liveness",
   },
   {
+    bug: "the death of a group of suspects is not counted",
+    file: "src/sql/lease/runtimes.ts",
+    from: "CASE WHEN suspect THEN deaths = 1 OR $3",
+    to: "CASE WHEN suspect THEN $3",
+    in: "task suspects",
+  },
+  {
+    bug: "a step that was started again does not protect a suspect",
+    file: "src/sql/lease/runtimes.ts",
+    from: "i.steps_open AND i.suspicion > 0) AS restepping",
+    to: "i.steps_open AND i.suspicion > 9) AS restepping",
+    in: "task suspects",
+  },
+  {
     bug: "a session that is claimed again after a lapse keeps its token",
     file: "lease/sessions.ts",
     from: "iif(owner = excluded.owner AND until > ?5, token",

@@ -1,4 +1,5 @@
-// Tasks whose process died twice: retried one at a time, each until its outcome is on disk (semantics 13).
+// Tasks whose process died repeatedly: after two deaths they are tried together, after a third one at a time, each until
+// its outcome is on disk (semantics 13).
 
 import { expect, onTestFinished, test } from "vitest";
 import { activity, Client, orchestration, type RuntimeOptions } from "../../../src/index.ts";
@@ -8,11 +9,9 @@ import { freezable, wrapProvider } from "./wrapped-provider.ts";
 const OPTIONS: RuntimeOptions = { beatMs: 1_000, staleMs: 5_000, stickyIdleMs: 3_600_000 };
 const TASKS = 8;
 
-/** Tasks that were in flight when two runtimes, one after the other, were declared dead; a third runtime takes over. */
-async function afterDeath(handler: (attempt: number) => unknown) {
+/** Tasks that were in flight when several runtimes, one after the other, were declared dead; one more takes over. */
+async function afterDeaths(deaths: number, handler: (attempt: number) => unknown) {
   const { environment, provider } = await virtualStore();
-  const dead = freezable(provider);
-  const successor = freezable(provider);
   const onDisk = { gate: null as Promise<void> | null };
   const living = wrapProvider(provider, {
     commit: async (items) => {
@@ -28,30 +27,48 @@ async function afterDeath(handler: (attempt: number) => unknown) {
   const entries = new Map<number, number>();
   const risky = activity("risky", (n: number, { attempt }) => {
     entries.set(n, (entries.get(n) ?? 0) + 1);
-    return (entries.get(n) ?? 0) <= 2 ? new Promise<never>(() => undefined) : handler(attempt);
+    return (entries.get(n) ?? 0) <= deaths ? new Promise<never>(() => undefined) : handler(attempt);
   });
   const work = orchestration("work", async (ctx, n: number) => ctx.run(risky, n));
   const client = new Client(provider);
-  await startRuntime(dead.provider, [work, risky], OPTIONS);
+  const first = freezable(provider);
+  await startRuntime(first.provider, [work, risky], OPTIONS);
   const handles = await Promise.all(
     Array.from({ length: TASKS }, (_, n) => client.start(work, n, { id: `${n}` })),
   );
   await environment.advance(2_000);
-  await startRuntime(successor.provider, [work, risky], OPTIONS);
-  await environment.advance(10_000);
-  dead.freeze();
-  onTestFinished(() => dead.thaw());
-  await environment.advance(20_000);
-  await startRuntime(living, [work, risky], OPTIONS);
-  await environment.advance(10_000);
-  successor.freeze();
-  onTestFinished(() => successor.thaw());
+  let dying = first;
+  for (let death = 1; death <= deaths; death++) {
+    const next = freezable(provider);
+    await startRuntime(death === deaths ? living : next.provider, [work, risky], OPTIONS);
+    await environment.advance(10_000);
+    const { freeze, thaw } = dying;
+    freeze();
+    onTestFinished(() => thaw());
+    if (death < deaths) await environment.advance(20_000);
+    dying = next;
+  }
   return { environment, handles, onDisk };
 }
 
+test("suspects that never died together are tried together", async () => {
+  const finish = signal<string>();
+  let entered = 0;
+  const { environment, handles } = await afterDeaths(2, () => {
+    entered += 1;
+    return finish.reached;
+  });
+  await environment.advance(10_000);
+  expect(entered).toBe(TASKS);
+  finish.reach("ok");
+  await environment.advance(5_000);
+  const results = await Promise.all(handles.map((handle) => handle.result()));
+  expect(results).toEqual(handles.map(() => "ok"));
+});
+
 test("the next suspect does not start before the previous one's outcome is on disk", async () => {
   let entered = 0;
-  const { environment, handles, onDisk } = await afterDeath(() => ++entered);
+  const { environment, handles, onDisk } = await afterDeaths(3, () => ++entered);
   let disk = signal();
   onDisk.gate = disk.reached;
   await environment.advance(20_000);
@@ -75,7 +92,7 @@ test("the next suspect does not start before the previous one's outcome is on di
 test("a suspect in flight delays the other suspects, and no other task", async () => {
   const finish = signal<string>();
   let entered = 0;
-  const { environment, handles } = await afterDeath(() =>
+  const { environment, handles } = await afterDeaths(3, () =>
     entered++ === 0 ? finish.reached : "ok",
   );
   await environment.advance(30_000);
@@ -89,7 +106,7 @@ test("a suspect in flight delays the other suspects, and no other task", async (
 
 test("a suspect that fails follows its own retry policy, and the next suspect starts meanwhile", async () => {
   let failures = 0;
-  const { environment, handles } = await afterDeath(() => {
+  const { environment, handles } = await afterDeaths(3, () => {
     if (++failures > 3) return "ok";
     throw new Error("not yet");
   });

@@ -1,6 +1,7 @@
 // Whether a lease or a claim is still valid in the model, and how a task is removed.
 
 import type { TaskClaim } from "../../../src/core/provider/index.ts";
+import type { Blame } from "../../../src/core/provider/shared/blame.ts";
 import type { ModelInstance, ModelStore, ModelTask } from "./model-store.ts";
 import { settleItems } from "./model-streams.ts";
 
@@ -28,10 +29,16 @@ export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | nul
   return owner;
 }
 
-/** Counts an attempt that ended with the death of its process; the second one makes the task a suspect (provider.tasks.4). */
-export function countDeath(task: ModelTask, isToBlame = true): void {
-  task.suspect ||= task.deaths >= 1;
-  if (task.deaths > 0 && !isToBlame) return;
+/**
+ * Counts an attempt that ended with the death of its process (provider.tasks.4). The second one makes the task a
+ * suspect. Without blame, only this attempt has ended.
+ */
+export function countDeath(task: ModelTask, blame?: Blame): void {
+  const { suspect, deaths } = task;
+  task.suspect ||= deaths >= 1;
+  const isTrialTogether = suspect && deaths === 1;
+  const isToBlame = blame === undefined || (suspect ? blame.trials : blame.marked);
+  if (deaths > 0 && !isTrialTogether && !isToBlame) return;
   task.deaths += 1;
   task.attempt += 1;
 }

@@ -146,10 +146,13 @@ function described(
   return { ...identity, token, priority, ...past };
 }
 
+/** How many suspect tasks a runtime tries together (semantics 13). */
+const TRIED_TOGETHER = 16;
+
 export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): LeasedTasks {
   const { now } = store;
   const { owner, token, names, limit, allowSuspect, avoidMs = 0, leaseMs } = request;
-  const { ageingMs = AGEING_MS } = request;
+  const { ageingMs = AGEING_MS, suspectsHeld = 0 } = request;
   const all = [...store.instances.values()].flatMap((instance) =>
     instance.tasks.map((task) => ({ instance, task })),
   );
@@ -173,7 +176,7 @@ export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): Lease
     if (lease !== null) {
       if (!allowSuspect || lease.until === null || lease.until > now) return [];
       const rank = lease.until + task.priority * ageingMs;
-      return [{ instance, task, rank, isSuspect: true, isOverdue: true }];
+      return [{ instance, task, rank, isSuspect: true, isAlone: true, isOverdue: true }];
     }
     if (task.suspect && !allowSuspect) return [];
     const avoided = task.avoid === owner ? avoidMs : 0;
@@ -181,7 +184,8 @@ export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): Lease
     else if (avoided > 0 && availableAt + avoided > now) later.push(availableAt + avoided);
     else {
       const { suspect: isSuspect } = task;
-      return [{ instance, task, rank: rankOf(task), isSuspect, isOverdue: false }];
+      const isAlone = isSuspect && task.deaths > 1;
+      return [{ instance, task, rank: rankOf(task), isSuspect, isAlone, isOverdue: false }];
     }
     return [];
   });
@@ -191,14 +195,20 @@ export function leaseTasks(store: ModelStore, request: LeaseTasksRequest): Lease
       a.instance.record.key - b.instance.record.key ||
       a.task.sequence - b.task.sequence,
   );
-  const firstSuspect = inOrder.find(({ isSuspect }) => isSuspect);
-  const takeable = inOrder.filter((each) => !each.isSuspect || each === firstSuspect);
+  const suspects = inOrder.filter(({ isSuspect }) => isSuspect);
+  const firstAlone = suspects.findIndex(({ isAlone }) => isAlone);
+  const together = (firstAlone < 0 ? suspects : suspects.slice(0, firstAlone)).slice(
+    0,
+    Math.max(TRIED_TOGETHER - suspectsHeld, 0),
+  );
+  const tried = firstAlone === 0 && suspectsHeld === 0 ? suspects.slice(0, 1) : together;
+  const takeable = inOrder.filter((each) => !each.isSuspect || tried.includes(each));
   const tasks = takeable.slice(0, limit).map(({ instance, task, isOverdue }) => {
     if (isOverdue) {
       const held = heldBy(store, task.lease?.owner ?? "");
       // Tasks that this request takes do not count as held by the owner before.
       const earlier = held.tasks.filter(({ lease }) => lease?.token !== token);
-      countDeath(task, blameOf({ ...held, tasks: earlier }).tasks);
+      countDeath(task, blameOf({ ...held, tasks: earlier }));
       task.availableAt = now;
     }
     task.lease = { owner, token, until: leaseMs === undefined ? null : now + leaseMs };
@@ -241,7 +251,7 @@ export function expireRuntime(store: ModelStore, request: ExpireRequest): Expire
     if (instance.stepsOpen) store.wake(instance);
   }
   for (const task of tasks) {
-    countDeath(task, blame.tasks);
+    countDeath(task, blame);
     Object.assign(task, { lease: null, availableAt: store.now });
   }
   return { expired: true, instances: instances.length, tasks: tasks.length };
@@ -252,7 +262,9 @@ function blameOf({ instances, tasks }: ReturnType<typeof heldBy>): Blame {
     suspects: instances.filter(({ suspicion }) => suspicion > 1).length,
     unproven: instances.filter(({ suspicion }) => suspicion > 0).length,
     stepping: instances.filter(({ stepsOpen }) => stepsOpen).length,
+    restepping: instances.filter(({ stepsOpen, suspicion }) => stepsOpen && suspicion > 0).length,
     marked: tasks.filter(({ deaths }) => deaths > 0).length,
+    trials: tasks.filter(({ suspect }) => suspect).length,
   });
 }
 

@@ -117,6 +117,7 @@ function tasksRequest(caller: Caller): LeaseTasksRequest {
     names: caller.of([["charge", "refund"], ["charge"]]),
     ...{ tags: "any" as const, sessions: null, allowSuspect: caller.next() % 3 < 2 },
     ...(caller.oneIn(2) ? { avoidMs: 4_000 } : {}),
+    ...(caller.oneIn(4) ? { suspectsHeld: caller.of([1, 14, 16]) } : {}),
     ...caller.leaseMs(),
     ...ageing(caller),
   };

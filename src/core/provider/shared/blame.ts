@@ -1,7 +1,10 @@
 // Blame: when a worker dies, decides which of the tasks and instances it held get a death counted
 // (semantics 9a, 13).
-//   - The first death counts for every task that the worker held. A further death counts only if the
-//     worker held no other task with a death, no suspect instance and no open step.
+//   - The first death counts for every task that the worker held, and so does the first death of a group of
+//     suspects: it shows that one of them is probably the cause.
+//   - The second death counts if the worker held no other task with a death. A death of a suspect that ran alone
+//     counts if the worker held no other suspect task.
+//   - Neither counts if the worker held a suspect instance or a step that had been started again.
 //   - For an instance, the lease itself increases the count. For a suspect, the increase is undone if the
 //     same worker held another suspect. A suspect with an open step may run for long, so its increase is
 //     also undone if another instance had an open step or an uncommitted turn on that worker.
@@ -26,27 +29,41 @@ export interface DeadWorkerLoad {
   readonly unproven: number;
   /** Instances with open steps. */
   readonly stepping: number;
-  /** Tasks with at least one death. */
+  /** Unproven instances with open steps: the lease has started the steps again. */
+  readonly restepping: number;
+  /** Tasks with at least one death, including suspects. */
   readonly marked: number;
+  /** Suspect tasks. */
+  readonly trials: number;
 }
 
 /** For which kinds this death is counted. */
 export interface Blame {
-  /** A task that already has a death. */
-  readonly tasks: boolean;
+  /** A task with one death that is not a suspect. */
+  readonly marked: boolean;
+  /** A suspect task that was tried alone. */
+  readonly trials: boolean;
   /** A suspect instance without open steps. */
   readonly turns: boolean;
   /** A suspect instance with open steps. */
   readonly steps: boolean;
 }
 
-export function blameFor({ suspects, unproven, stepping, marked }: DeadWorkerLoad): Blame {
+export function blameFor(load: DeadWorkerLoad): Blame {
+  const { suspects, unproven, stepping, restepping, marked, trials } = load;
   const turns = suspects <= 1 && marked === 0;
+  const noInstance = suspects === 0 && restepping === 0;
   return {
-    tasks: marked <= 1 && suspects === 0 && stepping === 0,
+    marked: noInstance && marked <= 1,
+    trials: noInstance && trials <= 1,
     turns,
     steps: turns && unproven <= 1 && stepping <= 1,
   };
+}
+
+/** Whether a suspect task is tried alone. With fewer counted deaths it is tried together with others. */
+export function runsAlone(deaths: number): boolean {
+  return deaths > 1;
 }
 
 /**

@@ -1,11 +1,12 @@
 // Task choice: which of the waiting tasks that a store has found are taken, and in which order
 // (provider.tasks.2).
-//   - The result contains at most one suspect. A suspect waits in the same order as other tasks
-//     (semantics 13).
+//   - A suspect waits in the same order as other tasks. The result contains one that runs alone, or several that
+//     are tried together with those that the worker holds (semantics 13). Suspects do not overtake each other.
 //   - A task that the rule of its queue holds back is skipped (queue-admission.ts).
 //   - New sessions are chosen in the order of their tasks, up to the number that the caller may claim.
 
 import { NEVER } from "../callbacks.ts";
+import type { LeaseTasksRequest } from "../tasks.ts";
 import type { QueueAdmission, QueuedTask } from "./queue-admission.ts";
 
 /** A waiting task, with what determines its position in the queue. */
@@ -15,6 +16,8 @@ export interface Candidate {
   readonly sequence: number;
   readonly session: string | null;
   readonly suspect: boolean;
+  /** A suspect that is tried alone (blame.ts). */
+  readonly runsAlone: boolean;
   /** available at + priority · ageing; tasks in fair order have the lowest rank of their part of the queue */
   readonly rank: number;
   /** Set: the position among tasks in fair order. */
@@ -45,9 +48,12 @@ export interface FoundTasks<Task> {
   readonly nextAt: number | null;
 }
 
+/** How many suspect tasks a worker tries at the same time. */
+const TRIALS_MAX = 16;
+
 export function chooseTasks<Task extends Candidate>(
   candidates: Task[],
-  limit: number,
+  { limit, suspectsHeld = 0 }: Pick<LeaseTasksRequest, "limit" | "suspectsHeld">,
   inFlight: ReadonlySet<string>,
   newMax: number,
   admission?: QueueAdmission,
@@ -55,11 +61,13 @@ export function chooseTasks<Task extends Candidate>(
   const takeable: Task[] = [];
   const served = new Set(inFlight);
   let isFull = false;
-  let hasSuspect = false;
+  let trials = suspectsHeld;
+  let noSuspects = false;
   for (const task of candidates.sort(byRank)) {
     if (takeable.length > limit) break;
-    const { session, suspect } = task;
-    if (suspect && hasSuspect) continue;
+    const { session, suspect, runsAlone } = task;
+    if (suspect && (trials >= TRIALS_MAX || (runsAlone && trials > 0))) noSuspects = true;
+    if (suspect && noSuspects) continue;
     const isNew = session !== null && !served.has(session);
     if (isNew && served.size - inFlight.size >= newMax) {
       isFull = true;
@@ -67,7 +75,10 @@ export function chooseTasks<Task extends Candidate>(
     }
     if (task.queued !== undefined && admission?.admit(task.queued) === false) continue;
     if (isNew) served.add(session);
-    if (suspect) hasSuspect = true;
+    if (suspect) {
+      trials += 1;
+      noSuspects = runsAlone;
+    }
     takeable.push(task);
   }
   return { takeable, served, isFull };

@@ -31,6 +31,15 @@ async function suspects(setup: Setup, count: number): Promise<number[]> {
   return sequences;
 }
 
+/** A runtime leases several suspects of instance "a" and is declared dead. */
+async function dieTogether(setup: Setup): Promise<void> {
+  const owner = "tries together";
+  await setup.provider.registerRuntime(registration({ id: owner }));
+  const { tasks } = await setup.leaseTasks(owner, { allowSuspect: true });
+  expect(tasks.length).toBeGreaterThan(1);
+  await setup.die(owner);
+}
+
 /** An attempt whose thread crashed. */
 function death(task: LeasedTask): RetryItem {
   return { kind: "retry", task, delayMs: 0, failure: "{}", died: true };
@@ -70,12 +79,15 @@ export const taskSuspects: ContractSubject = {
     },
     {
       title:
-        "a death is not counted for a suspect if its owner also had an instance with an open step (13)",
+        "a death is not counted for a suspect that ran alone if its owner had started a step again (13)",
       async run(setup) {
         await suspects(setup, 1);
+        await setup.provider.registerRuntime(registration({ id: "one" }));
+        const first = await setup.hold("b", { owner: "one" });
+        await setup.turn(first, { events: [eventText()], stepsOpen: true });
+        await setup.die("one");
         await setup.provider.registerRuntime(registration({ id: GAMMA }));
-        const other = await setup.hold("b", { owner: GAMMA });
-        await setup.turn(other, { events: [eventText()], stepsOpen: true });
+        await setup.leaseOnly("b", GAMMA);
         await setup.leaseOneTask(GAMMA, { allowSuspect: true });
         await setup.die(GAMMA);
         expect(await setup.leaseOneTask(BETA, { allowSuspect: true })).toMatchObject({
@@ -83,6 +95,19 @@ export const taskSuspects: ContractSubject = {
           deaths: 2,
           attempt: 2,
         });
+      },
+    },
+    {
+      title:
+        "a death is counted for a suspect that ran alone if all open steps of its owner ran for the first time (13)",
+      async run(setup) {
+        await suspects(setup, 1);
+        await setup.provider.registerRuntime(registration({ id: GAMMA }));
+        const other = await setup.hold("b", { owner: GAMMA });
+        await setup.turn(other, { events: [eventText()], stepsOpen: true });
+        await setup.leaseOneTask(GAMMA, { allowSuspect: true });
+        await setup.die(GAMMA);
+        expect(await setup.leaseOneTask(BETA, { allowSuspect: true })).toMatchObject({ deaths: 3 });
       },
     },
     {
@@ -128,11 +153,46 @@ export const taskSuspects: ContractSubject = {
       },
     },
     {
-      title: "suspects are leased one at a time, whatever the limit (13)",
+      title: "a lease returns up to 16 suspects with one counted death, among other tasks (13)",
+      async run(setup) {
+        const sequences = await suspects(setup, 20);
+        const other = await setup.hold("b", { owner: BETA });
+        for (let i = 0; i < 3; i++) await setup.schedule(other);
+        const { tasks } = await setup.leaseTasks(BETA, { allowSuspect: true });
+        expect(tasks.filter((task) => !task.suspect)).toHaveLength(3);
+        const tried = tasks.filter((task) => task.suspect).map(({ sequence }) => sequence);
+        expect(tried).toEqual(sequences.slice(0, 16));
+      },
+    },
+    {
+      title: "suspects that the owner tries already leave fewer slots for others (13)",
+      async run(setup) {
+        await suspects(setup, 4);
+        const { tasks } = await setup.leaseTasks(BETA, { allowSuspect: true, suspectsHeld: 14 });
+        expect(tasks).toHaveLength(2);
+        await setup.leaseNoTask(BETA, { allowSuspect: true, suspectsHeld: 16 });
+      },
+    },
+    {
+      title: "a death is counted for all suspects that were tried together (13)",
+      async run(setup) {
+        await suspects(setup, 2);
+        await dieTogether(setup);
+        const { key } = await setup.read("a");
+        expect(await setup.provider.readTasks({ key, execution: 1 })).toMatchObject([
+          { attempt: 2, suspect: true, owner: null },
+          { attempt: 2, suspect: true, owner: null },
+        ]);
+      },
+    },
+    {
+      title: "a suspect with two counted deaths is leased alone, whatever the limit (13)",
       async run(setup) {
         const sequences = await suspects(setup, 3);
+        await dieTogether(setup);
         const taken: number[] = [];
         for (let i = 0; i < 3; i++) {
+          await setup.leaseNoTask(BETA, { allowSuspect: true, suspectsHeld: 1 });
           const task = await setup.leaseOneTask(BETA, { allowSuspect: true, limit: 10 });
           taken.push(task.sequence);
         }
@@ -140,14 +200,26 @@ export const taskSuspects: ContractSubject = {
       },
     },
     {
-      title: "a lease returns at most one suspect among other tasks",
+      title: "a suspect that must run alone is not overtaken by suspects behind it (13)",
       async run(setup) {
-        await suspects(setup, 2);
-        const other = await setup.hold("b", { owner: BETA });
-        for (let i = 0; i < 3; i++) await setup.schedule(other);
-        const { tasks } = await setup.leaseTasks(BETA, { allowSuspect: true });
-        expect(tasks.filter((task) => task.suspect)).toHaveLength(1);
-        expect(tasks.filter((task) => !task.suspect)).toHaveLength(3);
+        await suspects(setup, 1);
+        const owner = "first";
+        await setup.provider.registerRuntime(registration({ id: owner }));
+        await setup.leaseOneTask(owner, { allowSuspect: true });
+        await setup.die(owner); // its second death: it runs alone
+        const alone = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        await setup.commit({ kind: "releaseTask", task: alone });
+        await setup.environment.advance(1);
+        const behind = await setup.hold("b", { owner: BETA });
+        await setup.schedule(behind);
+        for (const killer of ["second", "third"]) {
+          await setup.provider.registerRuntime(registration({ id: killer }));
+          await setup.leaseOneTask(killer, { allowSuspect: false });
+          await setup.die(killer);
+        }
+        await setup.leaseNoTask(BETA, { allowSuspect: true, suspectsHeld: 1 });
+        const next = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(next).toMatchObject({ instanceId: alone.instanceId, suspect: true });
       },
     },
     {
