@@ -9,7 +9,7 @@
 //     suspect. The store does not count a death if one worker held two suspects (blame.ts). With a fixed
 //     time, a suspect that kills its process could end every process next to the same long activity,
 //     forever. So the time is random: at least TRIAL_MS, doubled with probability one half, repeatedly.
-//     In some process an innocent suspect then ends before the next one is tried.
+//     In some process an innocent suspect then ends before the next one is tried. A group has one such time.
 
 import type { RuntimeContext } from "../context.ts";
 
@@ -65,11 +65,9 @@ export class SuspectSlot {
   }
 
   enter(suspect: string, isAlone: boolean): void {
-    const now = this.#runtime.monotonic();
-    if (this.#running().length === 0) this.#joinUntil = now + JOINING_MS;
-    const random = this.#runtime.environment.random(); // in [0, 1)
-    const doublings = Math.min(Math.floor(-Math.log2(1 - random)), DOUBLINGS_MAX);
-    this.#trials.set(suspect, { until: now + TRIAL_MS * 2 ** doublings, isAlone });
+    const [group] = this.#running();
+    if (group === undefined) this.#joinUntil = this.#runtime.monotonic() + JOINING_MS;
+    this.#trials.set(suspect, { until: group?.until ?? this.#endOfTrial(), isAlone });
   }
 
   /** The suspect is cleared, over, or no longer held here. */
@@ -78,6 +76,12 @@ export class SuspectSlot {
     // A request during the trial could not see whether further suspects wait, so both pollers poll again.
     this.#refused.add("instances").add("tasks");
     this.#notifyIfFree();
+  }
+
+  #endOfTrial(): number {
+    const random = this.#runtime.environment.random(); // in [0, 1)
+    const doublings = Math.min(Math.floor(-Math.log2(1 - random)), DOUBLINGS_MAX);
+    return this.#runtime.monotonic() + TRIAL_MS * 2 ** doublings;
   }
 
   #running(): readonly Trial[] {
