@@ -32,7 +32,7 @@ export const RUNTIME_COLUMNS =
   "r.leases_checked_at, r.leases_stranded";
 const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const RETURNING_FREED = "RETURNING key, execution, steps_open";
-// A deferred task runs no code (provider.callbacks.3).
+// A deferred task runs no code (provider.callbacks.3), so the death of its runtime is not its death.
 const DEATH = `
   CASE WHEN deferred_until IS NULL AND (deaths = 0 OR $2::boolean) THEN 1 ELSE 0 END`;
 
@@ -68,7 +68,8 @@ const LOCK = new Statement(`
   SELECT key FROM @instances WHERE lease_owner = $1 ORDER BY key + 0 FOR NO KEY UPDATE`);
 const SELECT_COMPANY = new Statement(`
   SELECT held.suspects, held.unproven, held.stepping, (
-    SELECT count(*) FROM @tasks AS t WHERE t.lease_owner = $1 AND t.deaths > 0) AS marked
+    SELECT count(*) FROM @tasks AS t
+    WHERE t.lease_owner = $1 AND t.deaths > 0 AND t.deferred_until IS NULL) AS marked
   FROM (
     SELECT count(*) FILTER (WHERE i.suspicion > 1) AS suspects,
       count(*) FILTER (WHERE i.suspicion > 0) AS unproven,
@@ -80,7 +81,8 @@ const RELEASE_DEAD_INSTANCES = new Statement(`
     THEN suspicion ELSE suspicion - 1 END
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
 const RELEASE_DEAD_TASKS = new Statement(`
-  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT}, available_at = @now, suspect = (deaths > 0),
+  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT}, available_at = @now,
+    suspect = (suspect OR (deaths > 0 AND deferred_until IS NULL)),
     attempt = attempt + ${DEATH}, deaths = deaths + ${DEATH}
   WHERE lease_owner = $1 RETURNING name`);
 const FREE_INSTANCES = new Statement(`

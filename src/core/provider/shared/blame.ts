@@ -26,7 +26,7 @@ export interface DeadWorkerLoad {
   readonly unproven: number;
   /** Instances with open steps. */
   readonly stepping: number;
-  /** Tasks with at least one death. */
+  /** Tasks with at least one death, without deferred ones: a deferred task runs no code. */
   readonly marked: number;
 }
 
