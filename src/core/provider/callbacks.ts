@@ -7,7 +7,8 @@
 //     the code no longer waits, and deletes the row when the receiver has refused the value.
 //   - provider.callbacks.3: A deferred task waits for its completion from outside. No runtime owns it, and it keeps its
 //     attempt number. It becomes available when its attempt has timed out; the runtime that leases it then records the
-//     timeout.
+//     timeout. If that runtime dies or loses its lease, no death counts for the task, and the task takes no blame for
+//     the death of that runtime (blame.ts).
 //   - provider.callbacks.4: A call that completes a deferred task also works while a runtime holds the task: the runtime
 //     then loses its lease. A call that fails an attempt changes nothing unless the task is still at that attempt.
 

@@ -46,6 +46,7 @@ const DEATH_COUNTS = `r.deferred_until IS NULL AND (
       SELECT 1 FROM @tasks AS b
       WHERE b.lease_owner = r.lease_owner AND b.lease_token <> $2
         AND CASE WHEN r.suspect THEN b.suspect ELSE b.deaths > 0 END
+        AND b.deferred_until IS NULL
         AND (b.instance, b.execution, b.sequence) <> (r.instance, r.execution, r.sequence)))`;
 
 const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
@@ -80,7 +81,7 @@ export class TaskLeasing extends Subject {
     )
     UPDATE @tasks AS t SET ${LEASE},
       attempt = t.attempt + c.death, deaths = t.deaths + c.death,
-      suspect = t.suspect OR (c.overdue AND t.deaths >= 1),
+      suspect = t.suspect OR (c.overdue AND t.deferred_until IS NULL AND t.deaths >= 1),
       available_at = CASE WHEN c.overdue THEN (SELECT @clock()) ELSE t.available_at END
     FROM c JOIN @instances AS i ON ${indexEquals("i.key", "c.instance")}
     WHERE ${IS_AT} AND ${IS_KNOWN} RETURNING ${LEASED_COLUMNS}`);

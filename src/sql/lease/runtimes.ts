@@ -32,7 +32,8 @@ export const RUNTIME_COLUMNS =
   "r.leases_checked_at, r.leases_stranded";
 const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
 const RETURNING_FREED = "RETURNING key, execution, steps_open";
-// A deferred task runs no code (provider.callbacks.3). A suspect with one death was tried with others.
+// A deferred task runs no code (provider.callbacks.3), so the death of its runtime is not its death. A suspect
+// with one death was tried with others.
 const DEATH = `
   CASE WHEN deferred_until IS NULL
     AND (deaths = 0 OR CASE WHEN suspect THEN deaths = 1 OR $3::boolean ELSE $2::boolean END)
@@ -78,14 +79,15 @@ const SELECT_LOAD = new Statement(`
     FROM @instances AS i WHERE i.lease_owner = $1) AS held
   CROSS JOIN (
     SELECT count(*) FILTER (WHERE t.deaths > 0) AS marked, count(*) FILTER (WHERE t.suspect) AS trials
-    FROM @tasks AS t WHERE t.lease_owner = $1) AS given`);
+    FROM @tasks AS t WHERE t.lease_owner = $1 AND t.deferred_until IS NULL) AS given`);
 const RELEASE_DEAD_INSTANCES = new Statement(`
   UPDATE @instances SET ${CLEAR_LEASE}, suspicion = CASE
     WHEN suspicion < 2 OR CASE WHEN steps_open THEN $2::boolean ELSE $3::boolean END
     THEN suspicion ELSE suspicion - 1 END
   WHERE lease_owner = $1 ${RETURNING_FREED}`);
 const RELEASE_DEAD_TASKS = new Statement(`
-  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT}, available_at = @now, suspect = (deaths > 0),
+  UPDATE @tasks SET ${CLEAR_LEASE}, ${KEEP_DEFERRED_SLOT}, available_at = @now,
+    suspect = (suspect OR (deaths > 0 AND deferred_until IS NULL)),
     attempt = attempt + ${DEATH}, deaths = deaths + ${DEATH}
   WHERE lease_owner = $1 RETURNING name`);
 const FREE_INSTANCES = new Statement(`

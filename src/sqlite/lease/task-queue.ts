@@ -67,6 +67,7 @@ const DEATH_COUNTS = `deferred_until IS NULL AND (
       SELECT 1 FROM tasks AS t
       WHERE t.lease_owner = tasks.lease_owner AND t.lease_token <> ?2
         AND iif(tasks.suspect, t.suspect, t.deaths > 0)
+        AND t.deferred_until IS NULL
         AND (t.instance, t.execution, t.sequence)
           <> (tasks.instance, tasks.execution, tasks.sequence)))`;
 
@@ -85,7 +86,7 @@ export class TaskQueue extends Subject {
   readonly #lease = this.prepare(`
     UPDATE tasks SET lease_owner = ?1, lease_token = ?2, lease_until = ?3,
       attempt = attempt + (?4 AND ${DEATH_COUNTS}), deaths = deaths + (?4 AND ${DEATH_COUNTS}),
-      suspect = iif(?4 AND deaths >= 1, 1, suspect),
+      suspect = iif(?4 AND deferred_until IS NULL AND deaths >= 1, 1, suspect),
       available_at = iif(?4, ?5, available_at),
       holds_slot = EXISTS (SELECT 1 FROM queues AS q WHERE q.name = tasks.name AND q.rule IS NOT NULL)
     WHERE instance = ?6 AND execution = ?7 AND sequence = ?8

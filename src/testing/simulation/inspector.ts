@@ -78,7 +78,8 @@ export class Inspector {
     const touched = this.#touched(call);
     const keyOf = (id: string): number | undefined => this.snapshots.last(id)?.record.key;
     for (const what of this.leases.see(call, keyOf)) {
-      this.#report(what.startsWith("5") ? "C5" : "C6", what.slice(3));
+      const [number = "", ...rest] = what.split(": "); // `see` begins with the number
+      this.#report(`C${number}` as InvariantNumber, rest.join(": "));
     }
     for (const id of replacedInstances(call)) {
       const replaced = this.snapshots.last(id)?.record.key;

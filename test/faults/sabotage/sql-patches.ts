@@ -171,8 +171,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "the third death makes a suspect instead of the second",
     file: "lease/task-queue.ts",
-    from: "iif(?4 AND deaths >= 1",
-    to: "iif(?4 AND deaths > 1",
+    from: "deferred_until IS NULL AND deaths >= 1, 1",
+    to: "deferred_until IS NULL AND deaths > 1, 1",
     in: "task suspects|lease expiry",
   },
   {
@@ -276,8 +276,8 @@ const SQLITE: readonly Change[] = [
   {
     bug: "the first death makes a suspect",
     file: "src/sql/lease/runtimes.ts",
-    from: "suspect = (deaths > 0)",
-    to: "suspect = (deaths >= 0)",
+    from: "suspect OR (deaths > 0 AND",
+    to: "suspect OR (deaths >= 0 AND",
     in: "task suspects|liveness",
   },
   {
@@ -531,8 +531,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "the third death makes a suspect instead of the second",
     file: "lease/task-leasing.ts",
-    from: "c.overdue AND t.deaths >= 1",
-    to: "c.overdue AND t.deaths > 1",
+    from: "t.deferred_until IS NULL AND t.deaths >= 1",
+    to: "t.deferred_until IS NULL AND t.deaths > 1",
     in: "task suspects\\W+an expired lease counts as a death, and the second one makes the task a suspect",
   },
   {
@@ -636,8 +636,8 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "the first death makes a suspect",
     file: "src/sql/lease/runtimes.ts",
-    from: "suspect = (deaths > 0)",
-    to: "suspect = (deaths >= 0)",
+    from: "suspect OR (deaths > 0 AND",
+    to: "suspect OR (deaths >= 0 AND",
     in: "task suspects\\W+the first death of an owner is counted for every task it held and makes none of them a suspect",
   },
   {

@@ -148,6 +148,11 @@ const SABOTAGES: Readonly<Record<string, readonly [Sabotage, readonly string[], 
     ["C26"],
     { firstSeed: 6 },
   ],
+  "a task whose completion from outside is overdue is leased as one that runs": [
+    forgetsDeferrals,
+    ["C26"],
+    { firstSeed: 6 },
+  ],
   "the death of a process is not counted against its tasks": [countsNoDeaths, ["C16", "stuck"]],
 };
 
@@ -336,6 +341,16 @@ function refusesRepetitions(real: Provider): Partial<Provider> {
         done.add(callbackRequestId(item));
         return isRepeated ? { kind: "refused", code: "CALLBACK_CLOSED" } : result;
       });
+    },
+  };
+}
+
+/** The runtime gets no sign that the attempt waits for its completion, so it runs the code again. */
+function forgetsDeferrals(real: Provider): Partial<Provider> {
+  return {
+    async leaseTasks(request) {
+      const leased = await real.leaseTasks(request);
+      return { ...leased, tasks: leased.tasks.map(({ deferred: _, ...task }) => task) };
     },
   };
 }

@@ -31,9 +31,9 @@ export interface DeadWorkerLoad {
   readonly stepping: number;
   /** Unproven instances with open steps: the lease has started the steps again. */
   readonly restepping: number;
-  /** Tasks with at least one death, including suspects. */
+  /** Tasks with at least one death, including suspects. Deferred tasks run no code and do not count. */
   readonly marked: number;
-  /** Suspect tasks. */
+  /** Suspect tasks, without deferred ones. */
   readonly trials: number;
 }
 

@@ -4,9 +4,20 @@
 import { expect } from "vitest";
 import { retryPolicy } from "../../../core/define/retry-policy.ts";
 import { NEVER, type TaskCall, type TaskCallItem } from "../../../core/provider/callbacks.ts";
-import type { TaskAddress } from "../../../core/provider/tasks.ts";
+import type { LeasedTask, TaskAddress } from "../../../core/provider/tasks.ts";
 import type { ContractSubject } from "../contract-case.ts";
-import { ALPHA, BETA, claimOf, LEASE_LOST, refused, terminateItem, type Held } from "../fixture.ts";
+import {
+  ALPHA,
+  BETA,
+  claimOf,
+  GAMMA,
+  LEASE_LOST,
+  refused,
+  registration,
+  terminateItem,
+  type Held,
+} from "../fixture.ts";
+import type { Setup } from "../setup.ts";
 
 const CLOSED = refused("CALLBACK_CLOSED");
 const DONE = { kind: "done" } as const;
@@ -34,6 +45,24 @@ const RETRYING = { options: { retry: retryPolicy({ attempts: 2 }) ?? fresh() } }
 
 function fresh(): never {
   throw new Error("retryPolicy must return a policy for attempts.");
+}
+
+const ONE_DEATH = { attempt: 1, deaths: 1, suspect: false, deferred: "timeout" };
+
+/**
+ * All tasks lose a runtime. Then GAMMA leases them and defers the first one, whose time is over at the end. Returns
+ * the tasks that still run.
+ */
+async function deferAfterDeath(setup: Setup, leaseMs?: number): Promise<readonly LeasedTask[]> {
+  await setup.leaseTasks(ALPHA);
+  await setup.die(ALPHA);
+  await setup.provider.registerRuntime(registration({ id: GAMMA }));
+  const { tasks } = await setup.leaseTasks(GAMMA, leaseMs === undefined ? {} : { leaseMs });
+  const [task, ...running] = tasks;
+  if (task === undefined) throw new Error("A task must be leased; got none.");
+  await setup.commit({ kind: "defer", task, timeoutMs: 1_000 });
+  await setup.environment.advance(1_000);
+  return running;
 }
 
 export const deferred: ContractSubject = {
@@ -118,6 +147,54 @@ export const deferred: ContractSubject = {
         await setup.die(ALPHA);
         const again = await setup.leaseOneTask(BETA);
         expect(again).toMatchObject({ attempt: 0, deaths: 0, deferred: "timeout" });
+      },
+    },
+    {
+      title:
+        "a runtime that dies while it records the timeout does not make the task a suspect (13)",
+      async run(setup) {
+        await setup.holdTask("a");
+        await deferAfterDeath(setup);
+        await setup.leaseOneTask(GAMMA);
+        await setup.die(GAMMA);
+        expect(await setup.leaseOneTask(BETA)).toMatchObject(ONE_DEATH);
+      },
+    },
+    {
+      title:
+        "a runtime that loses its lease while it records the timeout does not make the task a suspect (13)",
+      async run(setup) {
+        await setup.holdTask("a");
+        await deferAfterDeath(setup);
+        await setup.leaseOneTask(GAMMA, { leaseMs: 500 });
+        await setup.environment.advance(500);
+        const again = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(again).toMatchObject(ONE_DEATH);
+      },
+    },
+    {
+      title: "the death of a runtime counts for its task, although it also recorded a timeout (13)",
+      async run(setup) {
+        const { held } = await setup.holdTask("a");
+        await setup.schedule(held);
+        const running = await deferAfterDeath(setup);
+        await setup.leaseOneTask(GAMMA);
+        await setup.die(GAMMA);
+        const { tasks } = await setup.leaseTasks(BETA, { allowSuspect: true });
+        const again = tasks.find(({ sequence }) => sequence === running[0]?.sequence);
+        expect(again).toMatchObject({ attempt: 2, deaths: 2, suspect: true });
+      },
+    },
+    {
+      title: "an expired lease counts for its task, although its owner also records a timeout (13)",
+      async run(setup) {
+        const { held } = await setup.holdTask("a");
+        await setup.schedule(held);
+        await deferAfterDeath(setup, 1_500);
+        await setup.leaseOneTask(GAMMA);
+        await setup.environment.advance(500);
+        const again = await setup.leaseOneTask(BETA, { allowSuspect: true });
+        expect(again).toMatchObject({ attempt: 2, deaths: 2, suspect: true });
       },
     },
     {

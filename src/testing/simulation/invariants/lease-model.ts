@@ -2,7 +2,8 @@
 //   5. A lease is granted only while no other lease is valid: the previous one was released or expired, or
 //   its owner was declared dead. 6. No write succeeds with a replaced token (expiry alone does not replace
 //   a token, I2). The model also counts the leases, retries and crashes of every task, for invariants 16
-//   and 19.
+//   and 19. 26. A task is leased to record a timeout if its attempt waits for its completion from outside, and
+//   only then.
 
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { TaskCallItem } from "../../../core/provider/callbacks.ts";
@@ -21,17 +22,22 @@ interface Lease {
 export interface TaskStory {
   readonly address: TaskAddress;
   readonly name: string;
-  /** The number of leases of the task, including one at its insert. */
+  /** The number of leases under which code could run, including one at the insert of the task. */
   grants: number;
   /** The number of attempts that failed and are retried. */
   retries: number;
-  /** The number of leases that ended because the owner was declared dead or the lease expired. */
+  /**
+   * The number of these leases that ended because the owner was declared dead or the lease expired. A runtime that
+   * leases a deferred task runs no code, so its death is not counted (provider.callbacks.3).
+   */
   deaths: number;
   releases: number;
   /** The attempt of the newest lease, from 1 on. */
   attempt: number;
   /** The attempts that calls from outside have failed. Some of these calls may have come too late. */
   readonly failedOutside: Set<number>;
+  /** Whether the attempt waits for its completion from outside (provider.callbacks.3). */
+  isDeferred: boolean;
   /** Whether a call from outside has completed or failed the task. */
   isCalled: boolean;
 }
@@ -98,8 +104,13 @@ export class LeaseModel {
       refill(this.#tasks, tasks);
       refill(this.#lives, lives);
       for (const [key, story] of this.#stories) {
-        const { retries = 0, deaths = 0, releases = 0 } = stories.get(key) ?? {};
-        Object.assign(story, { retries, deaths, releases });
+        const {
+          retries = 0,
+          deaths = 0,
+          releases = 0,
+          isDeferred = false,
+        } = stories.get(key) ?? {};
+        Object.assign(story, { retries, deaths, releases, isDeferred });
       }
     };
   }
@@ -134,10 +145,17 @@ export class LeaseModel {
           const story = this.#story(task, task.name);
           const held = this.#tasks.get(key);
           if (held?.token === task.token) continue; // the reply to its first call was lost
-          if (held !== undefined) story.deaths++;
-          story.grants++;
+          if (!story.isDeferred) {
+            story.grants++;
+            if (held !== undefined) story.deaths++;
+          }
           story.attempt = task.attempt + 1;
           const what = `task ${task.name} of ${task.instanceId}/${task.sequence}`;
+          if (story.isDeferred && task.deferred === undefined) {
+            this.#found.push(`26: ${what} was leased to run, but waits for its completion`);
+          } else if (!story.isDeferred && task.deferred !== undefined) {
+            this.#found.push(`26: ${what} was leased to record a timeout, but does not wait`);
+          }
           this.#give(this.#tasks, key, what, owner, task.token, leaseMs, call);
           if (task.suspect) this.#try(this.#tasks.get(key));
         }
@@ -235,8 +253,8 @@ export class LeaseModel {
       this.#tasks.delete(key);
       const story = this.#stories.get(key);
       if (story === undefined) continue;
-      if (isDeath) story.deaths++;
-      else story.releases++;
+      if (!isDeath) story.releases++;
+      else if (!story.isDeferred) story.deaths++;
     }
   }
 
@@ -262,8 +280,10 @@ export class LeaseModel {
         return void this.#takeTask(item.task, "an outcome");
       case "retry": {
         const story = this.#takeTask(item.task, "a retry");
-        if (story !== null && item.died === true) story.deaths++;
-        else if (story !== null) story.retries++;
+        if (story === null) return;
+        if (item.died === true) story.deaths++;
+        else story.retries++;
+        story.isDeferred = false;
         return;
       }
       case "releaseTask": {
@@ -271,8 +291,11 @@ export class LeaseModel {
         if (story !== null) story.releases++;
         return;
       }
-      case "defer":
-        return void this.#takeTask(item.task, "a deferral");
+      case "defer": {
+        const story = this.#takeTask(item.task, "a deferral");
+        if (story !== null) story.isDeferred = true;
+        return;
+      }
       case "callTask":
         return this.#callTask(item);
       case "append":
@@ -296,7 +319,10 @@ export class LeaseModel {
     const story = this.#stories.get(name);
     if (story === undefined) return;
     story.isCalled = true;
-    if (call.kind === "complete" || call.attempt === story.attempt) this.#tasks.delete(name);
+    if (call.kind === "complete" || call.attempt === story.attempt) {
+      this.#tasks.delete(name);
+      story.isDeferred = false;
+    }
     if (call.kind === "fail") story.failedOutside.add(call.attempt);
   }
 
@@ -380,6 +406,7 @@ export class LeaseModel {
         releases: 0,
         attempt: 1,
         failedOutside: new Set(),
+        isDeferred: false,
         isCalled: false,
       };
       this.#stories.set(id, story);
