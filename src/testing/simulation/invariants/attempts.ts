@@ -8,7 +8,8 @@
 import type { HistoryEvent } from "../../../core/history/events.ts";
 import { copiedUntil, keyOf } from "./copied.ts";
 import type { Ledger, RunEntry } from "../ledger.ts";
-import { taskKey, type LeaseModel, type TaskStory } from "./lease-model.ts";
+import type { LeaseModel } from "./lease-model.ts";
+import { taskKey, type TaskStory } from "./task-story.ts";
 
 /** The final state of one execution. */
 export interface EndedExecution {

@@ -1,15 +1,16 @@
-// Invariants 5 and 6: a model of all leases, computed only from the calls, independently of the store.
+// Invariants 5, 6 and 26: a model of all leases, computed only from the calls, independently of the store.
 //   5. A lease is granted only while no other lease is valid: the previous one was released or expired, or
 //   its owner was declared dead. 6. No write succeeds with a replaced token (expiry alone does not replace
-//   a token, I2). The model also counts the leases, retries and crashes of every task, for invariants 16
-//   and 19. 26. A task is leased to record a timeout if its attempt waits for its completion from outside, and
-//   only then.
+//   a token, I2). 26. A task is leased to record a timeout if its attempt waits for its completion from
+//   outside, and only then. The model also counts the leases, retries and crashes of every task, for
+//   invariants 16 and 19.
 
 import type { CommitItem, CommitResult, TurnItem } from "../../../core/provider/commit.ts";
 import type { TaskCallItem } from "../../../core/provider/callbacks.ts";
 import type { TaskAddress, TaskClaim } from "../../../core/provider/tasks.ts";
 import type { Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
+import { newStory, taskKey, type TaskStory } from "./task-story.ts";
 
 interface Lease {
   readonly owner: string;
@@ -18,28 +19,6 @@ interface Lease {
   /** The time of the grant, by the store's clock and since the start of the run. */
   since: number;
   readonly sinceMs: number;
-}
-export interface TaskStory {
-  readonly address: TaskAddress;
-  readonly name: string;
-  /** The number of leases under which code could run, including one at the insert of the task. */
-  grants: number;
-  /** The number of attempts that failed and are retried. */
-  retries: number;
-  /**
-   * The number of these leases that ended because the owner was declared dead or the lease expired. A runtime that
-   * leases a deferred task runs no code, so its death is not counted (provider.callbacks.3).
-   */
-  deaths: number;
-  releases: number;
-  /** The attempt of the newest lease, from 1 on. */
-  attempt: number;
-  /** The attempts that calls from outside have failed. Some of these calls may have come too late. */
-  readonly failedOutside: Set<number>;
-  /** Whether the attempt waits for its completion from outside (provider.callbacks.3). */
-  isDeferred: boolean;
-  /** Whether a call from outside has completed or failed the task. */
-  isCalled: boolean;
 }
 
 export class LeaseModel {
@@ -393,28 +372,12 @@ export class LeaseModel {
   }
 
   #story(address: TaskAddress, name: string): TaskStory {
-    const { key, execution, sequence } = address;
     const id = taskKey(address);
     let story = this.#stories.get(id);
     if (story === undefined) {
-      story = {
-        address: { key, execution, sequence },
-        name,
-        grants: 0,
-        retries: 0,
-        deaths: 0,
-        releases: 0,
-        attempt: 1,
-        failedOutside: new Set(),
-        isDeferred: false,
-        isCalled: false,
-      };
+      story = newStory(address, name);
       this.#stories.set(id, story);
     }
     return story;
   }
-}
-
-export function taskKey({ key, execution, sequence }: TaskAddress): string {
-  return `${key}:${execution}:${sequence}`;
 }

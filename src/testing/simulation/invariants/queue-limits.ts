@@ -5,7 +5,7 @@ import type { QueueRule } from "../../../core/provider/queues.ts";
 import type { TaskAddress } from "../../../core/provider/tasks.ts";
 import type { Carried } from "../calls.ts";
 import type { LeaseModel } from "./lease-model.ts";
-import { taskKey } from "./lease-model.ts";
+import { taskKey } from "./task-story.ts";
 import type { Snapshots } from "./snapshot.ts";
 
 export class QueueLimits {
