@@ -1,7 +1,7 @@
 // Rewind (semantics 21b) where it meets other features: blocks, many kept outcomes, messages between instances,
 // families of instances, request ids, jobs, flows, encryption and a move to another store.
 
-import { expect, onTestFinished, test } from "vitest";
+import { expect, onTestFinished, test, vi } from "vitest";
 import { encryptingCodec } from "../../src/encryption/index.ts";
 import {
   activity,
@@ -292,6 +292,149 @@ test("a whole line of ancestors goes on, from the leaf and from the root", async
     expect(pay.keys).toHaveLength(1);
     expect((await client.get(`${id}-leaf`).describe()).execution).toBe(2);
   }
+});
+
+/** Pays, ships when the event "ship" comes, and ends when "end" comes. */
+function deliveries(names: readonly string[]) {
+  const pays = names.map((name) => service(`pay-${name}`));
+  const ships = names.map((name) => service(`ship-${name}`));
+  const deliver = orchestration("deliver", async (ctx, name: string) => {
+    await ctx.run(`pay-${name}`, 1);
+    await ctx.waitFor("ship");
+    await ctx.run(`ship-${name}`, 1);
+    return ctx.waitFor("end");
+  });
+  const register = [deliver, ...[...pays, ...ships].map(({ definition }) => definition)];
+  return { pays, ships, deliver, register };
+}
+
+const waitsForEvent = ({ waitingFor }: InstanceInfo): boolean =>
+  waitingFor.some(({ kind }) => kind === "event");
+
+test("siblings that were cancelled with a failed child go on with it, and so do their children", async () => {
+  const { pays, ships, deliver, register } = deliveries(["a", "b"]);
+  const middle = orchestration("middle", async (ctx) => ctx.call(deliver, "b", { id: "b" }));
+  const parent = orchestration("parent", async (ctx) =>
+    ctx.all([
+      () => ctx.call(deliver, "a", { id: "a" }),
+      () => ctx.call(middle, undefined, { id: "middle" }),
+    ]),
+  );
+  const { client } = await open(await freshStore(), [...register, middle, parent]);
+  const [a, b] = [client.get("a"), client.get("b")];
+  const handle = await client.start(parent, undefined, { id: "p" });
+  await until(handle, ({ waitingFor }) => waitingFor.length === 2);
+  await until(client.get("middle"), ({ waitingFor }) => waitingFor.length === 1);
+  for (const each of [a, b]) await until(each, waitsForEvent);
+  const [shipA, shipB] = ships;
+  if (shipA === undefined || shipB === undefined) throw new Error("There are two.");
+  // In each execution another child fails, and the rest of the family is cancelled.
+  for (const [child, ship] of [[a, shipA] as const, [b, shipB] as const]) {
+    ship.isDown = true;
+    await child.raise("ship");
+    await failed(handle);
+    for (const each of [a, b, client.get("middle")]) await failed(each);
+    ship.isDown = false;
+    const report = await handle.rewind({ to: "failure", tree: true });
+    expect(report.others.map(({ id }) => id)).toEqual(["a", "middle", "b"]);
+    expect(report.redone).toEqual([]);
+    for (const each of [a, b]) await until(each, waitsForEvent);
+  }
+  for (const each of [a, b]) await each.raise("end", each.id);
+  expect(await handle.result()).toEqual(["a", "b"]);
+  for (const { keys } of pays) expect(keys).toHaveLength(1);
+  for (const { keys } of ships) expect([keys.length, new Set(keys).size]).toEqual([2, 1]);
+  const { items } = await client.list({});
+  expect(items.map(({ id, execution }) => [id, execution]).sort()).toEqual([
+    ...[
+      ["a", 3],
+      ["b", 3],
+      ["middle", 3],
+      ["p", 3],
+    ],
+  ]);
+});
+
+test("from a child, tree includes the siblings that were cancelled with it", async () => {
+  const { pays, ships, deliver, register } = deliveries(["a", "b"]);
+  const parent = orchestration("parent", async (ctx) =>
+    ctx.all(["a", "b"].map((id) => () => ctx.call(deliver, id, { id }))),
+  );
+  const { client } = await open(await freshStore(), [...register, parent]);
+  const handle = await client.start(parent, undefined, { id: "p" });
+  await until(handle, ({ waitingFor }) => waitingFor.length === 2);
+  for (const id of ["a", "b"]) await until(client.get(id), waitsForEvent);
+  for (const ship of ships) ship.isDown = true;
+  await client.get("b").raise("ship");
+  await failed(handle);
+  await failed(client.get("a"));
+  for (const ship of ships) ship.isDown = false;
+  const report = await client.get("b").rewind({ to: "failure", tree: true });
+  expect(report).toMatchObject({ id: "b", others: [{ id: "p" }, { id: "a" }] });
+  await client.get("a").raise("ship");
+  for (const id of ["a", "b"]) await client.get(id).raise("end", id);
+  expect(await handle.result()).toEqual(["a", "b"]);
+  for (const { keys } of pays) expect(keys).toHaveLength(1);
+});
+
+test("a sibling that cannot go on is started again: its code never ran, or its callback is closed", async () => {
+  const { ships, deliver, register } = deliveries(["a"]);
+  const approval = orchestration("approval", async (ctx) => {
+    await ctx.callback("approved", { timeout: 3_600_000 });
+  });
+  const late = orchestration("late", async () => "late");
+  const parent = orchestration("parent", async (ctx) => {
+    const calls = [() => ctx.call(deliver, "a"), () => ctx.call(approval), () => ctx.call("late")];
+    return ctx.all(calls);
+  });
+  const store = await freshStore();
+  const runtime = {
+    ...{ log: () => undefined, shadowReplay: "always" as const },
+    callbacks: { secrets: ["a-secret-of-at-least-32-bytes-for-tests"], baseUrl: "http://host" },
+  };
+  const perdure = await Perdure.open(store, {
+    ...{ register: [...register, approval, parent], runtime },
+  });
+  onTestFinished(() => perdure.close({ graceMs: 0 }));
+  const { client } = perdure;
+  for (const ship of ships) ship.isDown = true;
+  const handle = await client.start(parent, undefined, { id: "p" });
+  await until(handle, ({ waitingFor }) => waitingFor.length === 3);
+  const [first, second, third] = ["p::sub::2", "p::sub::3", "p::sub::4"].map((id) =>
+    client.get(id),
+  );
+  if (first === undefined || second === undefined || third === undefined) throw new Error("three");
+  await until(first, waitsForEvent);
+  await until(second, ({ waitingFor }) => waitingFor.length > 0);
+  await first.raise("ship");
+  await failed(handle);
+  await failed(second);
+  await third.terminate("no worker has its code");
+  for (const ship of ships) ship.isDown = false;
+  const report = await handle.rewind({ to: "failure", tree: true });
+  expect(report.others.map(({ id }) => id)).toEqual([first.id]);
+  expect(report.redone.map(({ name }) => name)).toEqual(["approval", "late"]);
+  await open(store, [late]);
+  const again = client.get("p::sub::2_4");
+  await vi.waitFor(() => again.describe()); // the first turn after the rewind starts it
+  expect(await again.result()).toBe("late");
+});
+
+test("a child whose outcome is replaced is not rewound", async () => {
+  const { ships, deliver, register } = deliveries(["a"]);
+  const parent = orchestration("parent", async (ctx) => ctx.call(deliver, "a", { id: "a" }));
+  const { client } = await open(await freshStore(), [...register, parent]);
+  for (const ship of ships) ship.isDown = true;
+  const handle = await client.start(parent, undefined, { id: "p" });
+  await until(handle, ({ waitingFor }) => waitingFor.length === 1);
+  await client.get("a").raise("ship");
+  await failed(handle);
+  const sequence = (await handle.history()).find(({ kind }) => kind === "ChildFailed")?.sequence;
+  const replace = [{ sequence: sequence ?? 0, output: "by hand" }];
+  const report = await handle.rewind({ to: "failure", tree: true, replace });
+  expect(report.others).toEqual([]);
+  expect(await handle.result()).toBe("by hand");
+  expect(await client.get("a").describe()).toMatchObject({ status: "failed", execution: 1 });
 });
 
 test("rewinds at different points keep one key per call", async () => {

@@ -1,6 +1,9 @@
 // Drafts of a rewind: the instances that it concerns, their histories and their cuts.
-//   - drafts.1: With `tree`, the ancestors that received the end of the instance are cut before that event, and the failed
-//        child that caused a failure is rewound too.
+//   - drafts.1: With `tree`, the ancestors that received the end of the instance are cut before that event.
+//   - drafts.2: With `tree`, each child that has ended without a result goes on too if the past of its parent waits for it:
+//        the child that failed, and its siblings that failed or were cancelled with it. A sibling that was started again
+//        instead would repeat its completed work under new keys, in every repair in which another sibling fails.
+//   - drafts.3: A child without a past, or whose past waits for a closed callback, cannot go on. It is started again.
 
 import { PerdureError } from "../../core/errors/errors.ts";
 import { openFailure } from "../../core/errors/failure.ts";
@@ -10,10 +13,15 @@ import { decodeHistory, type HistoryRow } from "../../core/history/rows.ts";
 import { childInstanceId } from "../../core/ids/ids.ts";
 import { isTerminalStatus, type InstanceRecord } from "../../core/provider/index.ts";
 import { cutBefore, failureCut, type RewindPoint } from "../../core/repair/cut.ts";
+import { closedCallback, hasPast, openChildren, pastBefore } from "../../core/repair/past.ts";
+import { replaceOutcomes, type Replacement } from "../../core/repair/replace.ts";
 import { madeIn } from "../../core/replay/fork.ts";
 import { incompleteHistory } from "../inspect/history-part.ts";
 import { covers, WHOLE } from "../inspect/history-reader.ts";
 import type { Store } from "../store.ts";
+
+/** The maximum number of instances of one rewind. They are written in one transaction. */
+const TREE_MAX = 1_000;
 
 /** An instance that has ended or is blocked, its history, and where the history is cut. */
 export interface Draft {
@@ -34,27 +42,41 @@ export interface Drafts {
 export async function draftsOf(
   store: Store,
   id: string,
-  point: RewindPoint,
-  tree: boolean,
+  options: RewindPoint & { readonly tree?: boolean; readonly replace?: readonly Replacement[] },
 ): Promise<Drafts> {
-  const own = await draftOf(store, await store.record(id), point);
-  // drafts.1
-  const above: Draft[] = [];
+  const { tree = false, replace = [] } = options;
+  const own = await draftOf(store, await store.record(id), options);
+  const above: Draft[] = []; // drafts.1
   let parent = await parentOf(store, own);
   for (let child = own; parent?.draft !== undefined; parent = await parentOf(store, child)) {
     if (!tree) throw informed(child.record, parent.draft.record);
     child = parent.draft;
     above.unshift(child);
   }
-  const below: Draft[] = [];
-  for (
-    let above = own, next;
-    tree && (next = await failedChild(store, above)) !== null;
-    above = next
-  ) {
-    below.push(next);
+  const chain = [...above, own];
+  const unawareParent = parent?.unaware ?? null;
+  if (!tree) return { all: chain, own, unawareParent };
+  return { all: await treeOf(store, chain, { own, replace }), own, unawareParent };
+}
+
+/** Adds the children that go on too (drafts.2). `chain`: the instances that must go on, each parent before its child. */
+async function treeOf(
+  store: Store,
+  chain: readonly Draft[],
+  { own, replace }: { readonly own: Draft; readonly replace: readonly Replacement[] },
+): Promise<readonly Draft[]> {
+  const all = [...chain];
+  for (const parent of all) {
+    const children = await endedChildren(store, parent, parent === own ? replace : []);
+    const isKnown = ({ key }: InstanceRecord) => chain.some(({ record }) => record.key === key);
+    const others = children.filter((child) => !isKnown(child));
+    if (all.length + others.length > TREE_MAX) throw tooMany(chain[0] ?? own);
+    for (const child of others) {
+      const draft = await draftOf(store, child, { to: "failure" });
+      if (canGoOn(draft)) all.push(draft);
+    }
   }
-  return { all: [...above, own, ...below], own, unawareParent: parent?.unaware ?? null };
+  return all;
 }
 
 /** The draft of one instance. */
@@ -138,14 +160,27 @@ function isEndOf(event: HistoryEvent, { sequence }: ParentLink): boolean {
   return isEnd && event.scheduled === sequence;
 }
 
-/** The draft of the child whose failure is the event at the cut. */
-async function failedChild(store: Store, parent: Draft): Promise<Draft | null> {
-  const cause = parent.events[parent.before - 1];
-  if (cause?.kind !== "ChildFailed") return null;
-  const call = parent.events[cause.scheduled - 1];
-  if (call?.kind !== "ChildScheduled") return null;
-  const child = await childOf(store, parent, call);
-  return child === null ? null : draftOf(store, child, { to: "failure" });
+/** drafts.2, in the order of their calls. `replace`: outcomes that the operator set. A child with such an outcome stays as it is. */
+async function endedChildren(
+  store: Store,
+  parent: Draft,
+  replace: readonly Replacement[],
+): Promise<readonly InstanceRecord[]> {
+  const { events } = replaceOutcomes(parent.events, replace, parent.before, (value) =>
+    store.codec.encode(value),
+  );
+  const found: InstanceRecord[] = [];
+  for (const call of openChildren(pastBefore(events, parent.before))) {
+    const child = await childOf(store, parent, call);
+    if (child === null || !isTerminalStatus(child.status)) continue;
+    if (child.status !== "completed") found.push(child);
+  }
+  return found;
+}
+
+/** drafts.3 */
+function canGoOn({ events, before }: Draft): boolean {
+  return hasPast(events) && closedCallback(pastBefore(events, before)) === null;
 }
 
 /** The child of a call; null: it was deleted, or the id belongs to another instance. */
@@ -177,6 +212,11 @@ export function childId(
       "scheduled" in event && event.scheduled === sequence && event.sequence <= copiedUntil,
   );
   return hasOutcome ? id : childInstanceId({ parent, execution, sequence });
+}
+
+function tooMany({ record: { id } }: Draft): PerdureError {
+  const message = `With { tree: true }, more than ${TREE_MAX} instances would be rewound. Rewind "${id}" without tree: it starts its failed and cancelled children again.`;
+  return new PerdureError("LIMIT_EXCEEDED", message);
 }
 
 function informed(child: InstanceRecord, parent: InstanceRecord): PerdureError {

@@ -24,6 +24,7 @@ import {
 } from "../../core/provider/index.ts";
 import type { CopiedPast } from "../../core/repair/code-check.ts";
 import {
+  closedCallback,
   isOutcome,
   isRefusedSend,
   openChildren,
@@ -135,15 +136,12 @@ function startOf({ copied }: Past): OrchestrationStarted & CopiedEvent {
   return first;
 }
 
-/** A callback's address is closed for good when its execution ends. */
-function checkCallbacks({ open, events, before }: Past): void {
-  for (const { kind, scheduled } of open) {
-    if (kind !== "callback" || scheduled.kind !== "CallbackCreated") continue;
-    const { sequence, name } = scheduled;
-    if (events.some((event) => event.name.endsWith(`:${sequence}`))) continue;
-    const what = `Before event ${before}, the code waits for the callback "${name}" (event ${sequence})`;
-    throw invalidArgument(`${what}, whose address is closed. Choose a point before that event.`);
-  }
+function checkCallbacks(past: Past): void {
+  const closed = closedCallback(past);
+  if (closed === null) return;
+  const { name, sequence } = closed;
+  const what = `Before event ${past.before}, the code waits for the callback "${name}" (event ${sequence})`;
+  throw invalidArgument(`${what}, whose address is closed. Choose a point before that event.`);
 }
 
 interface PendingOutcomes {

@@ -27,7 +27,10 @@ export interface RepairOptions {
 /** Options of `handle.rewind`. */
 export type RewindOptions = RewindPoint &
   RepairOptions & {
-    /** Also rewinds the ancestors that received the end of the instance, and the failed child that caused it. */
+    /**
+     * Also rewinds the ancestors that received the end of the instance, and the children of all of them that failed, or
+     * were cancelled or terminated, and that the kept past waits for.
+     */
     readonly tree?: boolean;
     /** Outcomes for calls before the cut: the code gets these values. */
     readonly replace?: readonly Replacement[];
@@ -127,7 +130,7 @@ export async function tryRewind(
   const earlier = options.requestId === undefined ? null : await repeated(store, id, requestId);
   if (earlier !== null) return { kind: "rewound", report: earlier };
   for (let tries = 1; ; tries++) {
-    const drafts = await draftsOf(store, id, options, options.tree ?? false);
+    const drafts = await draftsOf(store, id, options);
     const { all, own } = drafts;
     const codes = all.map(({ record }) => findCode(store, record));
     const missing = all.find((_, index) => codes[index] === null);

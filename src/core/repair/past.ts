@@ -14,6 +14,7 @@
 import { invalidArgument } from "../checks.ts";
 import {
   isTerminal,
+  type CallbackCreated,
   type ChildScheduled,
   type HistoryEvent,
   type OrchestrationStarted,
@@ -42,6 +43,12 @@ export interface Past {
   readonly state: Projection["state"];
 }
 
+/** Whether the code of the execution ran. */
+export function hasPast([started]: readonly HistoryEvent[]): boolean {
+  if (started?.kind !== "OrchestrationStarted") return false;
+  return started.unchecked !== true && started.refused === undefined;
+}
+
 /** Throws INVALID_ARGUMENT if the execution has no past that can be continued from there. */
 export function pastBefore(events: readonly HistoryEvent[], before: number): Past {
   const copied = events.filter(({ sequence }) => sequence < before);
@@ -50,7 +57,7 @@ export function pastBefore(events: readonly HistoryEvent[], before: number): Pas
   if (started?.kind !== "OrchestrationStarted") {
     throw invalidArgument("The execution has no history yet.");
   }
-  if (started.unchecked === true || started.refused !== undefined) {
+  if (!hasPast(events)) {
     const message =
       "The execution ended before its code ran, so there is no past to continue; restart the instance.";
     throw invalidArgument(message);
@@ -86,6 +93,18 @@ export function openChildren(
   return past.open.flatMap(({ scheduled }) =>
     scheduled.kind === "ChildScheduled" && !kept.has(scheduled.sequence) ? [scheduled] : [],
   );
+}
+
+/** The call of an open callback without a value. Its address was closed for good when the execution ended. */
+export function closedCallback({
+  open,
+  events,
+}: Pick<Past, "open" | "events">): (CallbackCreated & { readonly sequence: number }) | null {
+  for (const { kind, scheduled } of open) {
+    if (kind !== "callback" || scheduled.kind !== "CallbackCreated") continue;
+    if (!events.some(({ name }) => name.endsWith(`:${scheduled.sequence}`))) return scheduled;
+  }
+  return null;
 }
 
 const MESSAGE_OF = {

@@ -33,12 +33,18 @@ export type RepairAnswer =
   | { readonly kind: "refused"; readonly code: ErrorCode; readonly message: string };
 
 const VERSION = "1.0.0";
+const PREFIX = "perdure.repair.";
 /** Only a client that died before it read the answer leaves an instance behind. */
-const KEEP_MS = 3_600_000;
+export const REPAIR_KEEP_MS = 3_600_000;
 
 /** The name of the orchestration of this runtime. */
 export function repairCodeName(runtimeId: string): string {
-  return `perdure.repair.${runtimeId}`;
+  return `${PREFIX}${runtimeId}`;
+}
+
+/** The runtime whose repair code has this name; null: it is the name of other code. */
+export function repairRuntime(name: string): string | null {
+  return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null;
 }
 
 /** The orchestration of a runtime that carries out repairs (repair-calls.1). */
@@ -54,6 +60,9 @@ export function repairCode(
     version: VERSION,
     options: {},
     handler,
-    keepMs: { completed: KEEP_MS, failed: KEEP_MS, cancelled: KEEP_MS, terminated: KEEP_MS },
+    keepMs: {
+      ...{ completed: REPAIR_KEEP_MS, failed: REPAIR_KEEP_MS },
+      ...{ cancelled: REPAIR_KEEP_MS, terminated: REPAIR_KEEP_MS },
+    },
   });
 }

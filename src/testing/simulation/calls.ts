@@ -130,14 +130,21 @@ export function replacedInstances(call: Carried): readonly string[] {
   });
 }
 
-/** The ids of the instances that a rewind began again. */
-export function rewoundInstances(call: Carried): readonly string[] {
+/**
+ * The ids of the instances that a rewind began again. A repeated rewind returns the first result and begins none.
+ * `executionOf`: the newest execution before the call.
+ */
+export function rewoundInstances(
+  call: Carried,
+  executionOf: (id: string) => number | undefined,
+): readonly string[] {
   if (call.method !== "commit") return [];
-  return call.args[0].flatMap((item, i) =>
-    item.kind === "rewind" && call.result[i]?.kind === "rewound"
-      ? item.targets.map(({ id }) => id)
-      : [],
-  );
+  return call.args[0].flatMap((item, i) => {
+    const result = call.result[i];
+    if (item.kind !== "rewind" || result?.kind !== "rewound") return [];
+    const isRepeated = executionOf(item.id) === result.execution;
+    return isRepeated ? [] : item.targets.map(({ id }) => id);
+  });
 }
 
 /** The error of an injected fault. It has no stack: capturing a stack costs more than the call itself. */

@@ -4,6 +4,7 @@
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
+import { REPAIR_KEEP_MS, repairRuntime } from "../../core/repair/repair-calls.ts";
 import {
   isRead,
   replacedInstances,
@@ -85,11 +86,13 @@ export class Inspector {
       const replaced = this.snapshots.last(id)?.record.key;
       if (replaced !== undefined) this.leases.forget(replaced);
     }
-    for (const id of rewoundInstances(call)) {
+    const executionOf = (id: string) => this.snapshots.last(id)?.record.execution;
+    for (const id of rewoundInstances(call, executionOf)) {
       const rewound = this.snapshots.last(id)?.record.key;
       if (rewound !== undefined) this.leases.forget(rewound);
     }
     if (call.method === "deleteInstance") this.snapshots.forget(call.args[0].id);
+    if (call.method === "deleteExpired") await this.#forgetExpiredRepairs(call.now);
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
@@ -108,6 +111,17 @@ export class Inspector {
     const last = (key: number): InstanceSnapshot | null => this.snapshots.last(idOf(key) ?? "");
     for (const what of await missingOutcomes(call, last, this.#store.provider)) {
       this.#report("C8", what);
+    }
+  }
+
+  /** A client that died before it read the answer of a worker leaves the ended repair behind. It expires. */
+  async #forgetExpiredRepairs(now: number): Promise<void> {
+    for (const id of this.snapshots.ids) {
+      const record = this.snapshots.last(id)?.record;
+      if (record === undefined || !isTerminalStatus(record.status)) continue;
+      const isExpired = (record.completedAt ?? Infinity) + REPAIR_KEEP_MS <= now;
+      if (!isExpired || repairRuntime(record.name) === null) continue;
+      if ((await this.#store.provider.readInstance(id)) === null) this.snapshots.forget(id);
     }
   }
 

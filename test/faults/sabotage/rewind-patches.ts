@@ -48,6 +48,22 @@ export const REWIND_PATCHES: readonly Patch[] = [
     only: "does not fit the past",
   },
   {
+    bug: "a sibling that was cancelled with a failed child is started again",
+    file: "src/client/repair/drafts.ts",
+    from: "if (canGoOn(draft)) all.push(draft);",
+    to: 'if (canGoOn(draft) && child.status === "failed") all.push(draft);',
+    tests: [EDGES],
+    only: "siblings that were cancelled",
+  },
+  {
+    bug: "a child whose outcome an operator replaced is rewound",
+    file: "src/client/repair/drafts.ts",
+    from: "parent === own ? replace : []",
+    to: "[]",
+    tests: [EDGES],
+    only: "outcome is replaced",
+  },
+  {
     bug: "a step whose outcome was kept runs again",
     file: "src/runtime/attempts/step-runner.ts",
     from: " || isKept(run, task.sequence)) continue;",

@@ -205,7 +205,7 @@ test("a child whose parent knows of its failure is retried with its parent", asy
   await actions.getByRole("button", { name: "Retry", exact: true }).click();
   const dialog = page.getByRole("dialog");
   await dialog.getByText("PARENT_INFORMED").waitFor();
-  await dialog.getByLabel("Also rewind the parents and the failed child").check();
+  await dialog.getByLabel("Also rewind the parents, and the failed and cancelled children").check();
   await dialog.getByRole("heading", { name: "mall-1" }).waitFor();
   await dialog.getByRole("button", { name: "Retry" }).click();
   await page.locator(".instance-head .badge[data-status=completed]").waitFor();

@@ -26,7 +26,7 @@ export const BULK_ACTIONS: readonly BulkAction[] = [
     does: "Failed, cancelled, terminated and blocked instances continue at the failed call. Completed work is kept, and work that is done again has the same idempotency keys.",
     extra: { to: "failure" },
     choice: {
-      title: "Also the parents that received the failure, and the failed children",
+      title: "Also the parents that received the failure, and the failed and cancelled children",
       extra: { tree: true },
     },
   },

@@ -68,7 +68,7 @@ export function addRewind(program: Program): void {
   ).option("--to-failure", "go on at the failed call; the default");
   addPointOptions(command).option(
     "--tree",
-    "also the ancestors that received its end, and the failed child that caused it",
+    "also the ancestors that received its end, and the children that failed or were cancelled with them",
   );
   addBulkOptions(addWhyOptions(command));
 }

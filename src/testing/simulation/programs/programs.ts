@@ -7,7 +7,7 @@ import { POISON_DEATHS } from "../scenario.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions, type StageOptions } from "./interpreter.ts";
-import { repairCodeName } from "../../../core/repair/repair-calls.ts";
+import { repairRuntime } from "../../../core/repair/repair-calls.ts";
 import { checkRepair } from "./repairs/check.ts";
 import { Fragility, repairDefinitions } from "./repairs/code.ts";
 import { drawRepairJobs, repairMs, smallerRepairs, type RepairJob } from "./repairs/plan.ts";
@@ -54,7 +54,6 @@ const STREAMS_SHARE = 0.2;
 /** The share of runs with instances that wait for calls from outside. */
 const CALLBACKS_SHARE = 0.2;
 
-const REPAIR_NAMES = repairCodeName("");
 /** The share of runs with instances that an operator repairs. */
 const REPAIRS_SHARE = 0.25;
 
@@ -169,7 +168,7 @@ export function programs(
         },
         // A repair that was handed to a worker waits forever if both the worker and the client crash.
         mayWait: (record) =>
-          killers.mayWait(record) || servers.has(record.id) || record.name.startsWith(REPAIR_NAMES),
+          killers.mayWait(record) || servers.has(record.id) || repairRuntime(record.name) !== null,
         quarantine: (record) => killers.quarantine(record),
         killers: killing,
         // The sum: with a single slot all jobs run one after another.

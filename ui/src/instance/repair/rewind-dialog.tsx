@@ -62,7 +62,7 @@ export function RewindDialog({
             checked={isTree}
             onChange={() => setIsTree(!isTree)}
           />
-          Also rewind the parents and the failed child
+          Also rewind the parents, and the failed and cancelled children
         </label>
       ) : null}
       {problem !== undefined ? (
