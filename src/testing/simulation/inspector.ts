@@ -32,6 +32,7 @@ import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
 import { DueTimes } from "./invariants/timers.ts";
 import { EnqueueKeys } from "./invariants/enqueue-keys.ts";
+import { Expiry } from "./invariants/expiry.ts";
 import type { SimulatedStore } from "./world/simulated-store.ts";
 import type { InvariantNumber, OtherFault } from "./violation.ts";
 
@@ -57,6 +58,7 @@ export class Inspector {
   readonly #dueTimes = new DueTimes();
   readonly #queueLimits = new QueueLimits();
   readonly #enqueueKeys = new EnqueueKeys();
+  readonly #expiry = new Expiry();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** The number of events that turns have committed. */
   events = 0;
@@ -90,6 +92,9 @@ export class Inspector {
       if (rewound !== undefined) this.leases.forget(rewound);
     }
     if (call.method === "deleteInstance") this.snapshots.forget(call.args[0].id);
+    for (const id of this.#expiry.see(call, this.snapshots)) {
+      if ((await this.#store.provider.readInstance(id)) === null) this.snapshots.forget(id);
+    }
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
@@ -131,7 +136,8 @@ export class Inspector {
    * moment.
    */
   checkpoint(): () => void {
-    const parts = [this.leases, this.snapshots, this.#sent, this.#cancels, this.#callbacks];
+    const models = [this.leases, this.#sent, this.#cancels, this.#callbacks, this.#expiry];
+    const parts = [...models, this.snapshots];
     const restores = parts.map((part) => part.checkpoint());
     const pauses = [...this.pauses];
     return () => {
