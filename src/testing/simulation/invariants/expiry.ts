@@ -6,6 +6,8 @@ import type { Carried } from "../calls.ts";
 import { refill } from "./refill.ts";
 import type { Snapshots } from "./snapshot.ts";
 
+type Known = Pick<Snapshots, "last" | "idOf">;
+
 export class Expiry {
   /** How long an instance is kept after its end, by id. */
   readonly #keepMs = new Map<string, number>();
@@ -16,7 +18,7 @@ export class Expiry {
   }
 
   /** Returns the instances that this call may have deleted. */
-  see(call: Carried, snapshots: Snapshots): readonly string[] {
+  see(call: Carried, snapshots: Known): readonly string[] {
     if (call.method === "commit") this.#seeEnds(call, snapshots);
     if (call.method !== "deleteExpired" || call.result.instances === 0) return [];
     return [...this.#keepMs].flatMap(([id, keepMs]) => {
@@ -26,7 +28,7 @@ export class Expiry {
     });
   }
 
-  #seeEnds(call: Extract<Carried, { readonly method: "commit" }>, snapshots: Snapshots): void {
+  #seeEnds(call: Extract<Carried, { readonly method: "commit" }>, snapshots: Known): void {
     for (const [i, item] of call.args[0].entries()) {
       if (item.kind !== "turn" || call.result[i]?.kind !== "committed") continue;
       const id = snapshots.idOf(item.key);
