@@ -7,10 +7,12 @@ import {
   job,
   orchestration,
   Perdure,
+  Runtime,
   type Provider,
   type Registrable,
 } from "../../src/index.ts";
 import { digits } from "../support/schemas.ts";
+import { StoreEnvironment } from "../support/store-environment.ts";
 import { newPlace } from "../support/test-store.ts";
 
 /** Two connections to one store, as of two processes. */
@@ -160,4 +162,102 @@ test("a restart with another version or input is checked before anything is writ
   expect(await handle.result()).toBe("2: 20");
   await outside.restart({ input: "ten" }); // the worker checks it
   await expect(handle.result()).rejects.toThrow("must be digits");
+});
+
+/** The store as one process sees it. After a crash, no call of the process reaches the store or returns. */
+function crashable(store: Provider) {
+  let crashed = false;
+  let crashesAt: string | null = null;
+  const provider = new Proxy(store, {
+    get(target, name) {
+      if (name === "startLivenessThread") return undefined; // heartbeats follow the virtual clock
+      const member: unknown = Reflect.get(target, name, target);
+      if (typeof member !== "function") return member;
+      return (...parameters: readonly unknown[]): unknown => {
+        if (name === "commit" && crashesAt !== null) {
+          const items = parameters[0] as Parameters<Provider["commit"]>[0];
+          crashed ||= items.some(({ kind }) => kind === crashesAt);
+        }
+        const isSilent = crashed && name !== "now";
+        return isSilent ? new Promise(() => undefined) : Reflect.apply(member, target, parameters);
+      };
+    },
+  });
+  return {
+    provider,
+    crash: () => void (crashed = true),
+    crashAt: (kind: string) => void (crashesAt = kind),
+  };
+}
+
+/** A failed order on virtual time. Its worker can crash, and so can a client without its code. */
+async function crashableProcesses() {
+  const environment = new StoreEnvironment();
+  const place = newPlace("file");
+  onTestFinished(() => place.remove());
+  const store = await place.open(environment);
+  onTestFinished(() => store.close());
+  const { seen, order, register } = shop();
+  const logs: string[] = [];
+  const open = async (provider: Provider): Promise<Runtime> => {
+    const runtime = new Runtime(provider, {
+      ...{ register, beatMs: 2_000, pollIntervalMs: 2_000, staleMs: 20_000 },
+      unregistered: { failAfter: 1 },
+      log: (_, message) => void logs.push(message),
+    });
+    await runtime.start();
+    return runtime;
+  };
+  const first = crashable(store);
+  const { id } = await open(first.provider);
+  const handle = await new Client(store).start(order, "a", { id: "o" });
+  await environment.advance(5_000);
+  expect((await handle.describe()).status).toBe("failed");
+  seen.failing = false;
+  const calls = async () => {
+    const filter = { name: `perdure.repair.${id}` };
+    return (await store.listInstances({ filter, order: "oldest", limit: 10, cursor: null })).items;
+  };
+  const outside = crashable(store);
+  const rewind = () => new Client(outside.provider).get("o").rewind({ to: "failure" });
+  return { environment, store, handle, logs, open, first, outside, calls, rewind };
+}
+
+test.each(["before", "while"] as const)(
+  "a repair call is deleted if its client and its worker crash %s the worker carries it out",
+  async (moment) => {
+    const its = await crashableProcesses();
+    const { environment, first, calls } = its;
+    if (moment === "before") first.crash();
+    else first.crashAt("rewind");
+    void its.rewind();
+    await environment.advance(5_000);
+    its.outside.crash();
+    expect(await calls()).toMatchObject([{ status: moment === "before" ? "pending" : "running" }]);
+
+    // As long as the worker is registered, the call is neither deleted nor failed, and nothing reports it.
+    const second = await its.open(its.store);
+    await environment.advance(12_000);
+    expect(await calls()).toHaveLength(1);
+    expect((await new Client(its.store).metrics()).unclaimed).toEqual([]);
+    await environment.advance(60_000);
+    expect(await calls()).toEqual([]);
+    expect(its.logs.filter((line) => line.includes("perdure.repair"))).toEqual([]);
+    expect(await its.handle.describe()).toMatchObject({ status: "failed", execution: 1 });
+    await second.shutdown({ graceMs: 0 });
+  },
+);
+
+test("a client whose repair call another process deletes goes to the next worker", async () => {
+  const its = await crashableProcesses();
+  const { environment, store } = its;
+  its.first.crash();
+  const rewound = its.rewind();
+  await environment.advance(1_000);
+  const second = await its.open(store);
+  for (const { id } of await its.calls()) await store.deleteInstance({ id, force: true });
+  await environment.advance(5_000);
+  expect(await rewound).toMatchObject({ execution: 2, redone: [{ name: "ship" }] });
+  expect((await its.handle.describe()).output).toEqual(["a", "paid", "shipped"]);
+  await second.shutdown({ graceMs: 0 });
 });

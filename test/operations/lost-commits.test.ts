@@ -211,6 +211,40 @@ test("an ended instance in memory continues from the last event that the store s
   expect(await ended(its, handle)).toBe("over");
 });
 
+test("a shadow replay that reads a history after its last events were lost does not block the instance", async () => {
+  const { work, runs } = gate();
+  const main = orchestration("main", async (ctx, round: number): Promise<unknown> => {
+    await ctx.waitFor(go);
+    if (round === 1) return ctx.continueAsNew(2);
+    return ctx.run(work, "a");
+  });
+  const its = await stage([main, work], { shadowReplay: "always", stickyIdleMs: 3_600_000 });
+  const handle = await its.client.start(main, 1, { id: "i" });
+  const backup = await backedUp(its);
+  const late = Promise.withResolvers<void>();
+  const { provider } = its;
+  const readHistory = provider.readHistory.bind(provider);
+  provider.readHistory = async (request) => {
+    if (request.execution === 2) await late.promise;
+    return readHistory(request);
+  };
+  await handle.raise(go); // execution 2 begins, and its shadow replay waits for the store
+  await its.environment.settle();
+  await its.place.goBackTo(backup);
+  late.resolve();
+  await its.environment.settle();
+  expect((await handle.describe()).blocked).toBeUndefined();
+
+  // The worker compares its memory with the store at once, not only at the next regular check.
+  await its.environment.advance(45_000);
+  expect(its.logs.join()).toContain("memory does not match the store");
+  await handle.raise(go); // lost with the execution
+  await handle.raise(go);
+  await its.environment.settle();
+  runs.at(-1)?.end("done");
+  expect(await ended(its, handle)).toBe("done");
+});
+
 test("an instance whose start was lost is dropped, and its id can be started again", async () => {
   const { work, runs } = gate();
   const main = orchestration("main", (ctx) => ctx.run(work, "a"));

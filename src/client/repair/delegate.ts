@@ -1,9 +1,10 @@
 // Delegated repairs: a process without the code of an instance hands a repair to a worker that has it, and waits for its
 // verdict (core/repair/repair-calls.ts).
 //   - delegate.1: A worker that disappears before it answers is replaced by another one. The request id of the repair makes
-//        it happen once.
+//        it happen once. If that worker is gone, another worker may delete the call before this client does
+//        (repair-calls.2).
 
-import { PerdureError } from "../../core/errors/errors.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import { registeredWork, type RegisteredWork } from "../../core/define/work-matching.ts";
 import { terminated } from "../../core/errors/built-in-failures.ts";
 import type { OrchestrationStarted } from "../../core/history/events.ts";
@@ -93,6 +94,9 @@ async function askRuntime(
       const message = `The worker that has the code of ${what} did not answer within ${TIMEOUT_MS / 1_000} s. The repair may still happen.`;
       throw new PerdureError("TIMEOUT", message);
     }
+  } catch (error) {
+    if (isPerdureError(error, "INSTANCE_NOT_FOUND")) return null; // delegate.1
+    throw error;
   } finally {
     await store.read((provider) => provider.deleteInstance({ id, force: true }));
   }

@@ -1,6 +1,8 @@
 // Whether a running worker can take waiting work, computed from the registrations of the running workers
 // (semantics 14).
 //   - work-matching.1: The result is not stored, so a worker that starts or stops changes it at once.
+//   - work-matching.2: A repair call is never reported. It waits for one runtime, which does not list it, and is deleted
+//     if that runtime is gone (repair-calls.2).
 
 import type { WaitingRecord } from "../provider/admin.ts";
 import type { RuntimeRecord } from "../provider/runtimes.ts";
@@ -10,6 +12,7 @@ import { JOB_VERSION } from "../ids/semver.ts";
 import type { OrchestrationRole } from "./definitions.ts";
 import type { ReplayVersions } from "../history/replay-version.ts";
 import { parseTarget } from "../ids/targets.ts";
+import { runtimeOfRepairs } from "../repair/repair-calls.ts";
 import { defined } from "../values/defined.ts";
 
 /** What a runtime writes to the store when it registers. */
@@ -80,6 +83,7 @@ function unclaimedInstanceReason(
   runtimes: readonly RegisteredWork[],
 ): UnclaimedReason | undefined {
   const { name, version, replayVersion } = parseTarget(target);
+  if (runtimeOfRepairs(name) !== null) return undefined; // work-matching.2
   const isJob = version === JOB_VERSION;
   const registering = runtimes.filter(({ activities, orchestrations }) =>
     isJob ? activities.includes(name) : Object.hasOwn(orchestrations, name),

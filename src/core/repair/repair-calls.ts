@@ -4,6 +4,8 @@
 //   - The call is one step, so it needs no slot of an activity. A step may run twice; the request id of a rewind and the
 //       run id of a fork make it happen once.
 //   - The answer is a value also if the repair is refused, so that the error keeps its code.
+//   - repair-calls.2: Only the runtime that a call names can take it. If that runtime is gone, another runtime deletes
+//       the call: its client may have crashed too.
 
 import type { OrchestrationContext } from "../context/types.ts";
 import type { Orchestration } from "../define/definitions.ts";
@@ -33,17 +35,19 @@ export type RepairAnswer =
   | { readonly kind: "refused"; readonly code: ErrorCode; readonly message: string };
 
 const VERSION = "1.0.0";
-const PREFIX = "perdure.repair.";
 /** Only a client that died before it read the answer leaves an instance behind. */
-export const REPAIR_KEEP_MS = 3_600_000;
+const KEEP_MS = 3_600_000;
+
+/** No orchestration of a user has such a name (ids.ts). */
+const PREFIX = "perdure.repair.";
 
 /** The name of the orchestration of this runtime. */
 export function repairCodeName(runtimeId: string): string {
   return `${PREFIX}${runtimeId}`;
 }
 
-/** The runtime whose repair code has this name; null: it is the name of other code. */
-export function repairRuntime(name: string): string | null {
+/** The runtime whose repairs have this name; null for every other name. */
+export function runtimeOfRepairs(name: string): string | null {
   return name.startsWith(PREFIX) ? name.slice(PREFIX.length) : null;
 }
 
@@ -61,8 +65,8 @@ export function repairCode(
     options: {},
     handler,
     keepMs: {
-      ...{ completed: REPAIR_KEEP_MS, failed: REPAIR_KEEP_MS },
-      ...{ cancelled: REPAIR_KEEP_MS, terminated: REPAIR_KEEP_MS },
+      ...{ completed: KEEP_MS, failed: KEEP_MS },
+      ...{ cancelled: KEEP_MS, terminated: KEEP_MS },
     },
   });
 }

@@ -3,6 +3,8 @@
 //   - A shadow replay runs after the commit and uses only history (I15). Its logs, effects and rejections
 //     are discarded.
 //   - A difference blocks the instance. The reason contains both sides.
+//   - replay-check.1: Fewer committed events than the run has are not a difference of the code: the store has lost its
+//     last commits, or retention has deleted the execution. Nothing is compared then.
 
 import type { BlockReason } from "../../core/history/block.ts";
 import { isPerdureError, errorMessage } from "../../core/errors/errors.ts";
@@ -65,10 +67,13 @@ export interface ShadowOptions {
   readonly provider: Pick<Provider, "readHistory">;
 }
 
-/** Calls `over` with the difference, or with null if there is none. */
+/**
+ * Calls `over` with the difference, or with null if there is none. "behind": the store has fewer events of the
+ * execution than the run (replay-check.1).
+ */
 export function shadowReplay(
   options: ShadowOptions,
-  over: (difference: BlockReason | null) => void,
+  over: (difference: BlockReason | "behind" | null) => void,
 ): void {
   const { run, execution, pump, runOptions, provider } = options;
   const held = { ...options.held }; // a copy: the next execution may have another version
@@ -77,6 +82,7 @@ export function shadowReplay(
   provider.readHistory({ key: held.key, execution }).then(
     (rows) => {
       const committed = rows.filter((row) => row.last <= length);
+      if ((committed.at(-1)?.last ?? 0) < length) return over("behind");
       let shadow: Run;
       try {
         shadow = makeRun(held, {

@@ -2,6 +2,8 @@
 //   - "auto" checks every turn up to 200 events of an execution, then one turn at each doubling of the
 //     length. It spends at most 5 % of the event loop's time. Beyond that, turns are not checked.
 //   - A difference found while the next turn runs is stored and blocks the instance after that turn.
+//   - If the store is behind the run, the lease check compares the memory of this runtime with the store
+//     (replay-check.1).
 
 import type { Provider } from "../../core/provider/provider.ts";
 import type { Run } from "../../core/replay/run.ts";
@@ -24,6 +26,7 @@ export interface ShadowingContext extends Pick<
   readonly options: { readonly shadowReplay: ShadowReplay };
   readonly provider: Pick<Provider, "readHistory">;
   readonly instances: Pick<RuntimeContext["instances"], "onShadowMismatch">;
+  readonly leaseCheck: Pick<RuntimeContext["leaseCheck"], "alert">;
 }
 
 export class Shadowing {
@@ -45,7 +48,11 @@ export class Shadowing {
     shadowReplay({ held, run, execution, pump, runOptions, provider }, (reason) => {
       // This includes drains of other runs, so the measured time is an upper bound.
       this.#spentMs += environment.monotonic() - began;
-      if (reason !== null) this.#runtime.instances.onShadowMismatch(held, reason);
+      const { instances, leaseCheck } = this.#runtime;
+      if (reason === "behind") {
+        // The history of an execution that has ended may be deleted at any time.
+        if (held.execution === execution) leaseCheck.alert();
+      } else if (reason !== null) instances.onShadowMismatch(held, reason);
     });
   }
 

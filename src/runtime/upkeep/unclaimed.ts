@@ -5,6 +5,7 @@
 //     name, its tags and the live runtimes. At most KINDS_MAX kinds are remembered (I12). Work that this
 //     process itself requests and does not register is checked at once, at most once per LOOK_MS and
 //     kind.
+//   - Repair calls of runtimes that are gone are deleted (lost-repairs.ts).
 //   - Work fails only if no runtime registers its name. Work that lacks a worker with its tags does not
 //     fail, because such a worker may still start.
 
@@ -17,6 +18,7 @@ import {
 import type { WaitingRecord } from "../../core/provider/admin.ts";
 import type { RuntimeRecord, WorkSummary } from "../../core/provider/runtimes.ts";
 import type { RuntimeContext } from "../context.ts";
+import { deleteLostRepairs } from "./lost-repairs.ts";
 import { failUnregistered } from "./unregistered.ts";
 
 const LOOK_MS = 5_000;
@@ -79,7 +81,9 @@ export class Unclaimed {
     const { provider, options } = this.#runtime;
     const { unregistered: waitMs } = options; // null: unregistered work waits
     const works = runtimes.flatMap((runtime) => registeredWork(runtime) ?? []);
-    for (const kind of await provider.readWaiting()) {
+    const waiting = await provider.readWaiting();
+    await deleteLostRepairs(provider, waiting, runtimes);
+    for (const kind of waiting) {
       const waitedMs = provider.now() - kind.oldestAt;
       if (waitedMs < PATIENCE_MS && waitMs === null) continue;
       const why = unclaimedReason(kind, works);

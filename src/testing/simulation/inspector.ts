@@ -4,7 +4,6 @@
 
 import { isTerminalStatus } from "../../core/provider/instances.ts";
 import type { CommitItem, CommitResult } from "../../core/provider/commit.ts";
-import { REPAIR_KEEP_MS, repairRuntime } from "../../core/repair/repair-calls.ts";
 import {
   isRead,
   replacedInstances,
@@ -33,6 +32,7 @@ import { Snapshots, type InstanceSnapshot } from "./invariants/snapshot.ts";
 import { statusFollows } from "./invariants/status.ts";
 import { DueTimes } from "./invariants/timers.ts";
 import { EnqueueKeys } from "./invariants/enqueue-keys.ts";
+import { Expiry } from "./invariants/expiry.ts";
 import type { SimulatedStore } from "./world/simulated-store.ts";
 import type { InvariantNumber, OtherFault } from "./violation.ts";
 
@@ -58,6 +58,7 @@ export class Inspector {
   readonly #dueTimes = new DueTimes();
   readonly #queueLimits = new QueueLimits();
   readonly #enqueueKeys = new EnqueueKeys();
+  readonly #expiry = new Expiry();
   readonly #report: (invariant: InvariantNumber | OtherFault, what: string) => void;
   /** The number of events that turns have committed. */
   events = 0;
@@ -92,7 +93,9 @@ export class Inspector {
       if (rewound !== undefined) this.leases.forget(rewound);
     }
     if (call.method === "deleteInstance") this.snapshots.forget(call.args[0].id);
-    if (call.method === "deleteExpired") await this.#forgetExpiredRepairs(call.now);
+    for (const id of this.#expiry.see(call, this.snapshots)) {
+      if ((await this.#store.provider.readInstance(id)) === null) this.snapshots.forget(id);
+    }
     for (const what of this.#dueTimes.see(call)) this.#report("C10", what);
     const idOf = (key: number): string | undefined => this.snapshots.idOf(key);
     this.#sent.see(call, idOf);
@@ -111,17 +114,6 @@ export class Inspector {
     const last = (key: number): InstanceSnapshot | null => this.snapshots.last(idOf(key) ?? "");
     for (const what of await missingOutcomes(call, last, this.#store.provider)) {
       this.#report("C8", what);
-    }
-  }
-
-  /** A client that died before it read the answer of a worker leaves the ended repair behind. It expires. */
-  async #forgetExpiredRepairs(now: number): Promise<void> {
-    for (const id of this.snapshots.ids) {
-      const record = this.snapshots.last(id)?.record;
-      if (record === undefined || !isTerminalStatus(record.status)) continue;
-      const isExpired = (record.completedAt ?? Infinity) + REPAIR_KEEP_MS <= now;
-      if (!isExpired || repairRuntime(record.name) === null) continue;
-      if ((await this.#store.provider.readInstance(id)) === null) this.snapshots.forget(id);
     }
   }
 
@@ -145,7 +137,8 @@ export class Inspector {
    * moment.
    */
   checkpoint(): () => void {
-    const parts = [this.leases, this.snapshots, this.#sent, this.#cancels, this.#callbacks];
+    const models = [this.leases, this.#sent, this.#cancels, this.#callbacks, this.#expiry];
+    const parts = [...models, this.snapshots];
     const restores = parts.map((part) => part.checkpoint());
     const pauses = [...this.pauses];
     return () => {

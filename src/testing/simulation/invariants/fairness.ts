@@ -3,7 +3,6 @@
 // whatever its stored time is: the store's clock may have gone back since.
 
 import { isTerminalStatus } from "../../../core/provider/instances.ts";
-import { repairRuntime } from "../../../core/repair/repair-calls.ts";
 import { DELAYED_KINDS } from "../../../core/provider/shared/row-checks.ts";
 import type { InstanceSnapshot } from "./snapshot.ts";
 import type { World } from "../world/world.ts";
@@ -53,7 +52,6 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     const { record, inbox } = snapshot;
     if (isTerminalStatus(record.status) || record.paused !== null || record.blocked !== null)
       return [];
-    if (isOrphanedRepair(record.name, world)) return [];
     const isAfterDelay = isDelayedStart(snapshot);
     const due = inbox.find((message) => {
       const isDelayed = isAfterDelay || DELAYED_KINDS.some((kind) => kind === message.kind);
@@ -68,12 +66,6 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
     if (waits >= 0) return [`${id} has been due (${due.kind}) for ${waits} ms; ${holder}`];
     return [`${id} is due (${due.kind}) in ${-waits} ms although it was never delayed; ${holder}`];
   });
-}
-
-/** Whether this repair was handed to one worker, which is dead. No other worker has code of this name. */
-function isOrphanedRepair(name: string, { alive }: World): boolean {
-  const runtimeId = repairRuntime(name);
-  return runtimeId !== null && !alive.some(({ runtime }) => runtime?.id === runtimeId);
 }
 
 /** Whether the start of the instance is delayed: then all its messages wait for the start. */

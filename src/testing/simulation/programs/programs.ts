@@ -7,7 +7,7 @@ import { POISON_DEATHS } from "../scenario.ts";
 import type { ExpectedFrame } from "./expected.ts";
 import type { ExtraOperation } from "./extra-operation.ts";
 import { definitions, type StageOptions } from "./interpreter.ts";
-import { repairRuntime } from "../../../core/repair/repair-calls.ts";
+import { runtimeOfRepairs } from "../../../core/repair/repair-calls.ts";
 import { checkRepair } from "./repairs/check.ts";
 import { Fragility, repairDefinitions } from "./repairs/code.ts";
 import { drawRepairJobs, repairMs, smallerRepairs, type RepairJob } from "./repairs/plan.ts";
@@ -168,7 +168,9 @@ export function programs(
         },
         // A repair that was handed to a worker waits forever if both the worker and the client crash.
         mayWait: (record) =>
-          killers.mayWait(record) || servers.has(record.id) || repairRuntime(record.name) !== null,
+          killers.mayWait(record) ||
+          servers.has(record.id) ||
+          runtimeOfRepairs(record.name) !== null,
         quarantine: (record) => killers.quarantine(record),
         killers: killing,
         // The sum: with a single slot all jobs run one after another.

@@ -38,6 +38,7 @@ async function checkedTurns(
       },
     },
     instances: { onShadowMismatch: () => undefined },
+    leaseCheck: { alert: () => undefined },
   });
   let before = 0;
   for (length of lengths) {
