@@ -57,6 +57,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const sessions = new Sessions(connection);
   const tasks = new Tasks(connection);
   const taskRenewal = new TaskRenewal(connection, notifier);
+  const streams = new Streams(connection, taskRenewal);
   const owners = { instances, inserts, inbox, history, tasks, deliveries, keyValues };
   const parts = storeParts(owners);
   const terminations = new Terminations(parts);
@@ -70,6 +71,7 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
     tasks,
     sessions,
     taskRenewal,
+    streams,
     history,
     starts,
     deliveries,
@@ -81,7 +83,6 @@ export function assemble(connection: Connection, forSteps: StepConnections) {
   const asks = new Asks(connection);
   const dispatches = new Dispatches(connection);
   const sending = { sends, asks, dispatches, outbox };
-  const streams = new Streams(connection, taskRenewal);
   const taskWriters = { tasks, taskRenewal, streams };
   const batched = { instances, starts, turns, stepOutcomes, leases, ...taskWriters, ...sending };
   const bulkStarts = starts;

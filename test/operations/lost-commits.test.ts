@@ -12,6 +12,7 @@ import {
   type Provider,
   type RuntimeOptions,
 } from "../../src/index.ts";
+import { stream } from "../../src/stream/index.ts";
 import { StoreEnvironment } from "../support/store-environment.ts";
 import { newPlace, type Place } from "../support/test-store.ts";
 
@@ -314,3 +315,50 @@ test("a worker whose registration was lost registers again and completes the rem
   expect((await handle.describe()).output).toBe("done again");
   expect((await provider.listRuntimes()).map(({ id }) => id)).toEqual([runtime.id]);
 });
+
+test.each([
+  ["with a turn", {}, false],
+  ["through the inbox", { stickyCacheMax: 0, stickyIdleMs: 0 }, false],
+  ["with the end of a job", {}, true],
+] as const)(
+  "an attempt whose values were lost runs again, although its outcome came %s",
+  async (_, options, isJob) => {
+    const words = stream<string>("words");
+    const runs: { readonly add: () => Promise<void>; readonly end: () => void }[] = [];
+    const tell = activity("tell", async (_input: null, { stream: open }) => {
+      const out = open(words);
+      const add = async (): Promise<void> => {
+        await out.write(String(runs.length));
+        await out.flush();
+      };
+      const { promise, resolve } = Promise.withResolvers<void>();
+      runs.push({ add, end: resolve });
+      await promise;
+    });
+    const main = orchestration("main", (ctx) => ctx.run(tell, null));
+    const its = await stage([main, tell], options);
+    const { client, environment, place } = its;
+    const handle = isJob
+      ? await client.enqueue(tell, null, { id: "i" })
+      : await client.start(main, undefined, { id: "i" });
+    await environment.settle();
+    await Promise.all([runs[0]?.add(), environment.advance(100)]);
+    const backup = await backedUp(its);
+    await Promise.all([runs[0]?.add(), environment.advance(100)]);
+    const { next } = (await handle.streams())[0] ?? {};
+    expect(next).toBe(2);
+    await place.goBackTo(backup);
+    runs[0]?.end();
+    await environment.settle();
+    expect((await handle.describe()).status).toBe("running");
+    await environment.advance(30_000);
+    expect(runs).toHaveLength(2);
+    for (let i = 0; i < 2; i++) await Promise.all([runs[1]?.add(), environment.advance(100)]);
+    runs[1]?.end();
+    expect(await ended(its, handle)).toBe(undefined);
+    const settled: string[] = [];
+    for await (const entry of handle.stream(words, { settled: true }))
+      if (entry.kind === "item") settled.push(entry.value);
+    expect(settled).toEqual(["2", "2"]);
+  },
+);

@@ -8,11 +8,15 @@
 //   - provider.streams.3: If an earlier run of the call wrote to the stream, the first append of a run writes a
 //     reset before its values. The reset has a separate offset. `from` is the offset of the first item that the
 //     call wrote to the stream.
-//   - provider.streams.4: The transaction that records a successful outcome (`TaskClaim.wroteStreams`) settles the
+//   - provider.streams.4: The transaction that records a successful outcome (`TaskClaim.streamValues`) settles the
 //     items of the call's last run. The items of the orchestration (call 0) are settled when they are written.
 //   - provider.streams.5: A closed stream accepts no append. A turn never writes to a stream that it closed before.
 //     A restart of the instance opens its streams again. Closing a stream twice changes nothing.
 //   - provider.streams.6: A stream is over if it is closed or its instance has ended.
+//   - provider.streams.7: A store that lost its last commits may have lost values that it had acknowledged, and still
+//     have the lease of their attempt. A completion, a turn or a deferral whose claim names more values
+//     (`TaskClaim.streamValues`) than the streams got under its token is refused as LEASE_LOST. Trimmed values
+//     count. Values that the same group appends may be ignored.
 
 import type { MaybeDamaged } from "../values/checksum.ts";
 import type { TaskClaim } from "./tasks.ts";

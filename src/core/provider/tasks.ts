@@ -39,10 +39,10 @@ export interface TaskClaim extends TaskAddress {
    */
   readonly sessionClaim?: SessionClaim;
   /**
-   * Set with the outcome of a successful attempt that wrote to streams: the commit settles what it wrote
-   * (provider.streams.4).
+   * How many values the attempt has written to streams, in all. Set with the outcome of a successful attempt that
+   * wrote some, and when such an attempt is deferred (provider.streams.4, provider.streams.7).
    */
-  readonly wroteStreams?: true;
+  readonly streamValues?: number;
 }
 
 /** The options of a call that apply to its attempts. */

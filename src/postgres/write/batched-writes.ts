@@ -107,7 +107,7 @@ export function writeBatch(
   if (!stepwise) outbox.refuse(pipeline, receiversIn(items));
   const appends = of("append");
   const completions = of("completion");
-  const settling = completions.filter(({ task }) => task.wroteStreams === true);
+  const settling = completions.filter(({ task }) => task.streamValues !== undefined);
   // postgres.streams.2; after the instances are locked, and before an item ends a task
   const held = stepwise ? [] : [...appends, ...settling].map(({ task }) => task);
   const options = { stepwise, inserted, held };

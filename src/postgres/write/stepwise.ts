@@ -69,9 +69,11 @@ export class StepwiseWrites {
       completions: items.filter((item) => item.kind === "completion"),
     });
     for (const [item, result] of checked.results) results.set(item, result);
-    const passed = items.filter(
-      (item) => item.kind !== "append" && (item.kind !== "turn" || !refused.has(item)),
-    );
+    const isDecided = (item: BatchedItem): boolean => {
+      if (item.kind === "turn") return refused.has(item);
+      return (item.kind === "append" || item.kind === "completion") && checked.results.has(item);
+    };
+    const passed = items.filter((item) => !isDecided(item));
     const pipeline = new Pipeline();
     const options = { writers: this.#writers, stepwise: true, checked, keys: NO_KEYS };
     const read = writeBatch(pipeline, passed, changes, options);

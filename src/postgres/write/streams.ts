@@ -7,6 +7,9 @@
 //     The stepwise mode locks everything, decides (`check`), and writes the appends that pass.
 //   - postgres.streams.3: An outcome settles the rows with the token of its claim. So it settles only what the
 //     successful run wrote, not what an earlier run of the call wrote to another stream.
+//   - postgres.streams.4: The statement that settles the items also compares their number with the claim
+//     (provider.streams.7), and refuses the transaction if items are missing. The stepwise mode compares it before it
+//     writes anything. The lock of the task keeps the number.
 //   - A group that writes to no stream adds no statement.
 
 import type { CompletionItem, TurnItem } from "../../core/provider/commit.ts";
@@ -27,7 +30,7 @@ import type { Connection } from "../connection/connection.ts";
 import { Pipeline, type Answer } from "../connection/pipeline.ts";
 import type { Statements } from "../connection/statements.ts";
 import { Subject } from "../connection/subject.ts";
-import { ADDRESS, addressColumns, inOrder } from "../lease/task-keys.ts";
+import { ADDRESS, addressColumns, inOrder, matchingRows } from "../lease/task-keys.ts";
 import type { TaskRenewal } from "../lease/task-renewal.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import { ColumnArrays, columns } from "../sql/column-arrays.ts";
@@ -55,7 +58,8 @@ interface CallChange {
 
 /** What the stepwise mode has decided. */
 export interface CheckedStreams {
-  readonly results: ReadonlyMap<AppendItem, AppendResult>;
+  /** The results of all appends, and of the completions that are refused. */
+  readonly results: ReadonlyMap<AppendItem | CompletionItem, AppendResult>;
   readonly entries: readonly StreamEntry[];
   /** The claims of completions that hold and settle streams. */
   readonly settled: readonly TaskClaim[];
@@ -80,7 +84,7 @@ const CHUNKS = new ColumnArrays({
 });
 const NAMES = new ColumnArrays({ instance: "bigint", name: "text" });
 const CALLS = new ColumnArrays({ ...ADDRESS, name: "text" });
-const CLAIMS = new ColumnArrays({ ...ADDRESS, token: "bigint" });
+const CLAIMS = new ColumnArrays({ ...ADDRESS, ...columns("bigint", "token", "expected") });
 
 const IS_STREAM = `${indexEquals("s.instance", "t.instance")} AND s.name = t.name`;
 const isCall = (row: string, call: string): string =>
@@ -129,12 +133,18 @@ export class Streams extends Subject {
     SELECT @refuse('an append does not continue its run') FROM (
       SELECT (SELECT count(*) FROM begun) + (SELECT count(*) FROM continued) AS found) AS f
     WHERE found <> $${CHUNKS.width + 1}::bigint`);
-  // postgres.streams.3
+  // postgres.streams.3, postgres.streams.4
   readonly #settle = this.prepare(`
     WITH written AS (
       UPDATE @stream_calls AS c SET settled = true FROM ${CLAIMS.from("t")}
-      WHERE ${isCall("t", "sequence")} AND c.lease_token = t.token RETURNING c.instance
-    ) ${IDS}`);
+      WHERE ${isCall("t", "sequence")} AND c.lease_token = t.token RETURNING c.instance, t.n, c.written AS count
+    ) ${IDS}
+    UNION ALL SELECT @refuse('values of an attempt are missing') FROM ${CLAIMS.from("t")}
+    WHERE t.expected > coalesce((SELECT sum(w.count) FROM written AS w WHERE w.n = t.n), 0)`);
+  readonly #selectShort = this.prepare(`
+    SELECT t.n FROM ${CLAIMS.from("t")} WHERE t.expected > coalesce((
+      SELECT sum(c.written) FROM @stream_calls AS c
+      WHERE ${isCall("t", "sequence")} AND c.lease_token = t.token), 0)`);
   readonly #create = this.prepare(`
     INSERT INTO @streams (instance, name, first, next, closed, updated_at)
     SELECT t.instance, t.name, 0, 0, false, (SELECT @clock()) FROM ${NAMES.from("t")} ORDER BY t.n
@@ -170,10 +180,7 @@ export class Streams extends Subject {
       if (chunks.length > 0) pipeline.add(this.#insert, [...CHUNKS.values(chunks), callCount]);
     }
     if (settled.length > 0) {
-      const claims = inOrder(
-        settled.map((claim) => ({ ...addressColumns(claim), token: claim.token })),
-      );
-      answers.push(pipeline.add(this.#settle, CLAIMS.values(claims)));
+      answers.push(pipeline.add(this.#settle, CLAIMS.values(inOrder(settled.map(toClaimColumns)))));
     }
     return () => {
       for (const { rows } of answers) for (const row of rows) changes.streamed(text(row, "id"));
@@ -185,12 +192,16 @@ export class Streams extends Subject {
     statements: Statements,
     { appends, turns, completions }: StreamItems,
   ): Promise<CheckedStreams> {
-    const settling = completions.filter(({ task }) => task.wroteStreams === true);
-    const results = new Map<AppendItem, AppendResult>();
+    const settling = completions.filter(({ task }) => task.streamValues !== undefined);
+    const results = new Map<AppendItem | CompletionItem, AppendResult>();
     if (appends.length + settling.length === 0) return { results, entries: [], settled: [] };
     const claims = [...appends, ...settling].map(({ task }) => task);
     const held = await this.#taskRenewal.lockHeld(statements, claims);
-    const settled = settling.flatMap(({ task }) => (held.has(task) ? [task] : []));
+    const short = await this.short(statements, [...held]);
+    for (const item of settling) if (short.has(item.task)) results.set(item, LEASE_LOST);
+    const settled = settling.flatMap(({ task }) =>
+      held.has(task) && !short.has(task) ? [task] : [],
+    );
     for (const item of appends) if (!held.has(item.task)) results.set(item, LEASE_LOST);
     const passed = appends.filter(({ task }) => held.has(task));
     const { streams, calls } = await this.#lockAll(statements, passed, entriesOf(turns));
@@ -210,6 +221,15 @@ export class Streams extends Subject {
       entries.push({ ...targetOf(item), chunks, mustBeOpen: false, call: change });
     }
     return { results, entries, settled };
+  }
+
+  /** The claims with missing values (provider.streams.7). Their tasks must be locked (postgres.streams.4). */
+  async short(statements: Statements, claims: readonly TaskClaim[]): Promise<Set<TaskClaim>> {
+    const counted = claims.filter(({ streamValues }) => streamValues !== undefined);
+    if (counted.length === 0) return new Set();
+    const columns = counted.map((claim) => ({ ...toClaimColumns(claim), claim }));
+    const rows = await statements.run(this.#selectShort, CLAIMS.values(columns));
+    return new Set(matchingRows(rows, columns).map(({ claim }) => claim));
   }
 
   /**
@@ -269,8 +289,12 @@ export function assumedEntry(item: AppendItem): StreamEntry {
 /** The claims of the turns whose outcomes settle streams. */
 export function settledBy(turns: readonly TurnItem[]): TaskClaim[] {
   return turns.flatMap(({ finished }) =>
-    finished.filter(({ wroteStreams }) => wroteStreams === true),
+    finished.filter(({ streamValues }) => streamValues !== undefined),
   );
+}
+
+function toClaimColumns(claim: TaskClaim) {
+  return { ...addressColumns(claim), token: claim.token, expected: claim.streamValues ?? 0 };
 }
 
 function targetOf({ task, name }: AppendItem) {

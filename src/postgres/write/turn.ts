@@ -8,8 +8,9 @@
 //   - All turns of a group are written by the same few statements. A plain turn costs one row of each: an
 //     UPDATE that touches no indexed column, a DELETE and an INSERT of a task, an INSERT of history, a read
 //     of the inbox.
-//   - The statements assume that every fence holds, that every finished task exists and that every session
-//     in which a task is leased is held (sessions.5). If not, the transaction is refused; the group then checks first (`check`) and writes the turns that passed.
+//   - The statements assume that every fence holds, that every finished task exists, that its streams have its values
+//     (postgres.streams.4), and that every session in which a task is leased is held (sessions.5). If not, the
+//     transaction is refused; the group then checks first (`check`) and writes the turns that passed.
 
 import { ANY_QUARANTINE } from "../../core/provider/shared/blame.ts";
 import type { TurnItem, TurnResult } from "../../core/provider/commit.ts";
@@ -33,6 +34,7 @@ import type { State } from "./state.ts";
 import { claimKey, type Sessions } from "../lease/sessions.ts";
 import type { TaskRenewal } from "../lease/task-renewal.ts";
 import type { Tasks } from "../lease/tasks.ts";
+import type { Streams } from "./streams.ts";
 import { TURN_COLUMNS, turnColumns } from "./turn-columns.ts";
 import type { TurnCompletion } from "./turn-completion.ts";
 import { exists, indexEquals } from "../../sql/index-lookup.ts";
@@ -258,14 +260,13 @@ export class Turns extends Subject {
     const paused = new Map(
       rows.map((row) => [sorted[integer(row, "n") - 1], flag(row, "paused")] as const),
     );
-    const held = await this.#parts.taskRenewal.lockHeld(
-      statements,
-      items.flatMap(({ finished }) => finished),
-    );
+    const finished = items.flatMap((item) => item.finished);
+    const held = await this.#parts.taskRenewal.lockHeld(statements, finished);
+    const short = await this.#parts.streams.short(statements, [...held]);
     const claims = items.flatMap(sessionClaimsOf);
     const heldSessions = await this.#parts.sessions.lockHeld(statements, claims);
     const holdsAll = (item: TurnItem): boolean =>
-      item.finished.every((claim) => held.has(claim)) &&
+      item.finished.every((claim) => held.has(claim) && !short.has(claim)) &&
       sessionClaimsOf(item).every((claim) => heldSessions.has(claimKey(claim)));
     const refused = new Map<TurnItem, Extract<TurnResult, { readonly kind: "refused" }>>();
     for (const item of items) {
@@ -299,6 +300,7 @@ export interface TurnParts {
   readonly tasks: Tasks;
   readonly sessions: Sessions;
   readonly taskRenewal: TaskRenewal;
+  readonly streams: Streams;
   readonly history: History;
   readonly starts: Starts;
   readonly deliveries: Deliveries;

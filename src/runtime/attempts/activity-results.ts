@@ -26,7 +26,7 @@ export interface ActivityResultsOptions {
 }
 
 /** An attempt that has ended. */
-type Ended = Pick<RunningActivity, "task" | "description" | "details" | "hasWritten" | "began">;
+type Ended = Pick<RunningActivity, "task" | "description" | "details" | "streamValues" | "began">;
 /** A task without settings of callbacks is withheld (activity-runner.2). */
 type Reported = Exclude<ActivityResult, { readonly kind: "unconfigured" }>;
 
@@ -70,7 +70,10 @@ export class ActivityResults {
     if (result.kind === "deferred") {
       this.stats.deferred++;
       const details = heartbeat === null ? {} : { heartbeat };
-      return outcomes.defer(task, { ...running.left(task.options ?? {}), ...details });
+      return outcomes.defer(withValues(task, running.streamValues), {
+        ...running.left(task.options ?? {}),
+        ...details,
+      });
     }
     this.#decide(running, result);
   }
@@ -79,11 +82,11 @@ export class ActivityResults {
   timedOut(task: LeasedTask, over: NonNullable<LeasedTask["deferred"]>): void {
     const failure = timeoutFailure(over === "timeout" ? "activity" : "activity heartbeat");
     const description = this.#described(task);
-    const ended = { task, description, details: null, hasWritten: false, began: null };
+    const ended = { task, description, details: null, streamValues: 0, began: null };
     this.#decide(ended, { kind: "failed", failure, retryAfterMs: null });
   }
 
-  #decide({ task, description, details, hasWritten, began }: Ended, result: AttemptResult): void {
+  #decide({ task, description, details, streamValues, began }: Ended, result: AttemptResult): void {
     const { outcomes } = this.#options;
     const { sequence: scheduled } = task;
     const attempts = task.attempt + 1;
@@ -114,8 +117,13 @@ export class ActivityResults {
       });
     }
     const { output } = decision;
-    const claim = hasWritten ? ({ ...task, wroteStreams: true } as const) : task;
-    outcomes.over(claim, { kind: "ActivityCompleted", scheduled, output, attempts, ...times });
+    outcomes.over(withValues(task, streamValues), {
+      kind: "ActivityCompleted",
+      scheduled,
+      output,
+      attempts,
+      ...times,
+    });
   }
 
   poison(task: LeasedTask, why: string): void {
@@ -135,4 +143,8 @@ export class ActivityResults {
     const { workerId: worker } = this.#options;
     return new DescribedAttempt("activity", task, { attempt: task.attempt + 1, worker });
   }
+}
+
+function withValues(task: LeasedTask, streamValues: number): LeasedTask {
+  return streamValues === 0 ? task : { ...task, streamValues };
 }

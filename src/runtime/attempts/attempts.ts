@@ -65,7 +65,10 @@ export class Attempts {
     const streamAppends = new StreamAppends({
       committer: runtime.committer,
       environment,
-      onLost: (claim) => this.activities.lose(claim),
+      onLost: (claim) => {
+        this.activities.lose(claim);
+        runtime.leaseCheck.alert(); // a store that lacks earlier values may still list the lease
+      },
       telemetry,
     });
     this.#outcomes = new TaskOutcomes(runtime, progressReports);

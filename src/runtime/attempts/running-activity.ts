@@ -42,9 +42,9 @@ export class RunningActivity extends RunningAttempt implements ActivityReports {
   get streams(): AttemptStreams {
     return (this.#streams ??= this.#streamAppends.streamsOf(this));
   }
-  /** Whether anything that the attempt wrote to streams is in the store. */
-  get hasWritten(): boolean {
-    return this.#streams?.hasWritten ?? false;
+  /** How many values that the attempt wrote to streams the store has acknowledged. */
+  get streamValues(): number {
+    return this.#streams?.written ?? 0;
   }
   get usesStreams(): boolean {
     return this.#streams !== null;

@@ -21,16 +21,19 @@ export class TaskOutcomes {
   }
 
   over(task: LeasedTask, body: ActivityCompleted | ActivityFailed): void {
-    const { instances, activities, committer, queues, onStoreError } = this.#runtime;
+    const { instances, activities, committer, queues, leaseCheck, onStoreError } = this.#runtime;
     queues.count(task.name, body.kind === "ActivityCompleted" ? "completed" : "failed");
     // The outcome of a suspect is written alone, so that the runtime knows when it is durable. Only then
     // is the suspect over.
     if (!task.suspect && instances.giveOutcome(task, body)) return;
     const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
+    const submit = async (): Promise<void> => {
+      leaseCheck.outcomeSettled(item, await committer.submit(item));
+    };
     const isJob = body.kind === "ActivityCompleted" && isJobTask(task);
     const written = isJob
-      ? endJob(this.#runtime, task, body).then((ended) => (ended ? null : committer.submit(item)))
-      : committer.submit(item);
+      ? endJob(this.#runtime, task, body).then((ended) => (ended ? undefined : submit()))
+      : submit();
     written.catch(onStoreError).finally(() => activities.settled(task));
   }
 
@@ -51,15 +54,19 @@ export class TaskOutcomes {
 
   /** The attempt has returned, and a call from outside completes the task. */
   defer(task: LeasedTask, left: Pick<DeferItem, "timeoutMs" | "heartbeatMs" | "heartbeat">): void {
-    const { committer, intake, activities, onStoreError } = this.#runtime;
+    const { committer, intake, activities, leaseCheck, onStoreError } = this.#runtime;
     const progress = this.#progressReports.take(task);
     const wakeIn = Math.min(left.timeoutMs ?? Infinity, left.heartbeatMs ?? Infinity);
     const wake = (): void => {
       if (wakeIn < Infinity) intake.wakeTasksIn(wakeIn);
     };
+    const item = { kind: "defer", task, ...left, ...defined({ progress }) } as const;
     committer
-      .submit({ kind: "defer", task, ...left, ...defined({ progress }) })
-      .then(wake, onStoreError)
+      .submit(item)
+      .then((result) => {
+        leaseCheck.outcomeSettled(item, result);
+        wake();
+      }, onStoreError)
       .finally(() => activities.settled(task));
   }
 

@@ -167,7 +167,11 @@ export class HeldInstances {
     for (const { task, body } of outcomes) {
       if (task === null) continue;
       const item = { kind: "completion", task, outcome: JSON.stringify(body) } as const;
-      this.#runtime.committer.submit(item).catch(() => undefined);
+      const { committer, leaseCheck } = this.#runtime;
+      committer.submit(item).then(
+        (result) => leaseCheck.outcomeSettled(item, result),
+        () => undefined,
+      );
     }
   }
 

@@ -15,12 +15,14 @@
 //     last event. It is then rebuilt from the stored history. For a busy instance, the fence of its own
 //     commit refuses the write (I2).
 //   - lease-check.3: The check runs after an error of the store, after a change of the store's server,
-//     after a refused turn, and every EVERY_MS as a backstop, because the store may go back without a
-//     broken connection.
+//     after a refused turn, after a refused append or outcome of an attempt that writes to streams, and every
+//     EVERY_MS as a backstop, because the store may go back without a broken connection.
 //   - lease-check.4: Each check is recorded in the store with the number of stranded leases it found. An
 //     operator can see leases that stay stranded, and runtimes that do not check.
 
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
+import type { DeferItem } from "../../core/provider/callbacks.ts";
+import type { CompletionItem, SimpleResult } from "../../core/provider/commit.ts";
 import type { HeldLeases, InstanceLease, TaskLease } from "../../core/provider/runtimes.ts";
 import type { RuntimeContext } from "../context.ts";
 import { isBusy, isIdle, loggedInstance, type HeldInstance } from "./held-instance.ts";
@@ -34,6 +36,7 @@ const SOONEST_MS = 5_000;
 /** How long checks continue after a reason. A failover may follow the first error by some seconds. */
 const ALERT_MS = 15_000;
 
+type OutcomeItem = Pick<CompletionItem | DeferItem, "task">;
 interface Lease {
   readonly token: number;
 }
@@ -54,6 +57,11 @@ export class LeaseCheck {
   /** The store may have lost commits. */
   alert(): void {
     this.#alertUntil = this.#runtime.monotonic() + ALERT_MS;
+  }
+
+  /** The store has answered an outcome. If it lacks values of the attempt, it may still list the lease. */
+  outcomeSettled({ task }: OutcomeItem, result: SimpleResult): void {
+    if (result.kind === "refused" && task.streamValues !== undefined) this.alert();
   }
 
   /**

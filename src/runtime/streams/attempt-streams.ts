@@ -43,10 +43,11 @@ export class AttemptStreams implements StreamSink {
     this.#run = appender.newRun();
   }
 
-  /** Whether anything of this attempt is in the store. */
-  get hasWritten(): boolean {
-    for (const { position } of this.#streams.values()) if (position > 0) return true;
-    return false;
+  /** How many values of this attempt the store has acknowledged. */
+  get written(): number {
+    let written = 0;
+    for (const { position } of this.#streams.values()) written += position;
+    return written;
   }
 
   hasCapacity(name: string): boolean {

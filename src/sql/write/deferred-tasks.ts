@@ -22,7 +22,7 @@ import type { Scope } from "../script/scope.ts";
 import { first, run, type Script } from "../script/script.ts";
 import { Statement } from "../script/statement.ts";
 import { findCallback, isLive, recordCallback } from "./callbacks.ts";
-import { settleLastRun, supersedeRuns } from "./streams.ts";
+import { hasValues, settleLastRun, supersedeRuns } from "./streams.ts";
 
 const AT = "instance = $1 AND execution = $2 AND sequence = $3";
 const CLEAR_LEASE = "lease_owner = NULL, lease_token = NULL, lease_until = NULL";
@@ -52,6 +52,7 @@ export function* defer(
   { now, changes }: Scope,
 ): Script<SimpleResult> {
   const { key, execution, sequence, token, sessionClaim } = task;
+  if (!(yield* hasValues(task))) return LEASE_LOST;
   const until = timeoutMs === undefined ? NEVER : after(now, timeoutMs);
   const beatBy = heartbeatMs === undefined ? NEVER : after(now, heartbeatMs);
   const availableAt = Math.min(until, beatBy);

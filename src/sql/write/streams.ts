@@ -31,6 +31,9 @@ const DELETE_CHUNKS = new Statement(`
 const SELECT_CALL = new Statement(`
   SELECT run, written FROM @stream_calls
   WHERE instance = $1 AND execution = $2 AND call = $3 AND name = $4`);
+const COUNT = new Statement(`
+  SELECT coalesce(sum(written), 0) AS written FROM @stream_calls
+  WHERE instance = $1 AND execution = $2 AND call = $3 AND lease_token = $4::bigint`);
 const SUPERSEDE = new Statement(`
   UPDATE @stream_calls SET run_since = last + 1
   WHERE instance = $1 AND execution = $2 AND call = $3
@@ -73,6 +76,14 @@ export function* isAppended({
   const row = yield* first(SELECT_CALL, task.key, task.execution, task.sequence, name);
   if (row === undefined || text(row, "run") !== wanted) return false;
   return integer(row, "written") >= position + values.length;
+}
+
+/** Whether the streams have all values that the attempt under this claim has written (provider.streams.7). */
+export function* hasValues({ streamValues, ...claim }: TaskClaim): Script<boolean> {
+  if (streamValues === undefined) return true;
+  const { key, execution, sequence, token } = claim;
+  const row = yield* first(COUNT, key, execution, sequence, token);
+  return row !== undefined && integer(row, "written") >= streamValues;
 }
 
 /** The run under this claim completes later; earlier runs never count again (sql.streams.3). */

@@ -147,17 +147,22 @@ export class Tasks extends Subject {
     if (rows.length > 0) changes.queued();
   }
 
-  /** Removes the row if the claim still holds, and settles what the attempt wrote to streams. */
+  /**
+   * Removes the row if the claim still holds and no value of the attempt is missing in its streams, and settles
+   * those values.
+   */
   finish(claim: TaskClaim, transaction: Transaction & SessionActivity): boolean {
     const { key, execution, sequence, token, sessionClaim } = claim;
+    if (!this.#parts.streams.hasValues(claim)) return false;
     if (!changed(this.#delete.run(key, execution, sequence, token))) return false;
     if (sessionClaim !== undefined) this.#parts.sessions.bump(sessionClaim, transaction);
-    if (claim.wroteStreams === true) this.#parts.streams.settle(claim, transaction);
+    if (claim.streamValues !== undefined) this.#parts.streams.settle(claim, transaction);
     return true;
   }
 
+  /** Whether `finish` accepts the claim. */
   holds(claim: TaskClaim): boolean {
-    return this.find(claim)?.token === claim.token;
+    return this.find(claim)?.token === claim.token && this.#parts.streams.hasValues(claim);
   }
 
   /** A null token means that no worker holds the task. */

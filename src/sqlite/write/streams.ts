@@ -16,6 +16,7 @@ import type { AppendItem, AppendResult, StreamWrite } from "../../core/provider/
 import type { TaskClaim } from "../../core/provider/tasks.ts";
 import { flag, integer, text, textOrNull, type Row } from "../../sql/columns.ts";
 import { checksumOfChunk } from "../../sql/rows/stream-rows.ts";
+import { hasValues } from "../../sql/write/streams.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Transaction } from "../notify/change-draft.ts";
 import { changed } from "../sql/changed.ts";
@@ -99,6 +100,11 @@ export class Streams extends Subject {
   settle({ key, execution, sequence, token }: TaskClaim, { changes }: Transaction): void {
     if (!changed(this.#settle.run(key, execution, sequence, token))) return;
     changes.streamed(this.#idOf(key));
+  }
+
+  /** Whether no value of the attempt under this claim is missing (provider.streams.7). */
+  hasValues(claim: TaskClaim): boolean {
+    return claim.streamValues === undefined || this.connection.run(hasValues(claim));
   }
 
   #insert(key: number, name: string, chunk: NewChunk): void {

@@ -85,9 +85,19 @@ const BREAKAGES: readonly { what: string; breakage: Breakage; caughtBy: string }
   {
     what: "settles whatever the outcome of a call is",
     breakage: changingItems((item) =>
-      item.kind === "completion" ? { ...item, task: { ...item.task, wroteStreams: true } } : item,
+      item.kind === "completion" ? { ...item, task: { ...item.task, streamValues: 1 } } : item,
     ),
     caughtBy: "settled items of streams: the items of a call that failed for good are void",
+  },
+  {
+    what: "accepts an outcome without the values of its attempt",
+    breakage: changingItems((item) =>
+      item.kind === "completion" && item.task.streamValues !== undefined
+        ? { ...item, task: { ...item.task, streamValues: 0 } }
+        : item,
+    ),
+    caughtBy:
+      "settled items of streams: a completion is refused if values of its attempt are missing, and the task stays leased (provider.streams.7)",
   },
   {
     what: "never closes a stream",

@@ -14,6 +14,7 @@ import type {
   StartItem,
   StateChange,
   StreamWrite,
+  TaskClaim,
   TurnItem,
 } from "../../../src/core/provider/index.ts";
 import {
@@ -34,7 +35,7 @@ import {
 } from "../../../src/testing/conformance/fixture.ts";
 import type { Caller, Held } from "./caller.ts";
 import { dueOf, type ModelRequest } from "./model-store.ts";
-import { writtenBy } from "./model-streams.ts";
+import { valuesUnder, writtenBy } from "./model-streams.ts";
 
 /**
  * The kinds that the model knows. Callbacks, enqueued jobs and rewinds have conformance cases
@@ -53,7 +54,7 @@ export function randomItem(kind: ItemKind, caller: Caller): CommitItem {
     case "turn":
       return caller.oneIn(4) ? unleasedEnd(caller) : randomTurn(caller);
     case "completion": {
-      const task = { ...caller.claim(), ...wrote(caller) };
+      const task = withValues(caller, caller.claim());
       return { kind, task, outcome: outcomeText(task.sequence, `${caller.fresh()}`) };
     }
     case "retry": {
@@ -182,7 +183,7 @@ function unleasedEnd(caller: Caller): TurnItem {
   const held = { key, id, runId, owner: "", token: 0, ...place };
   const change = { kind: "ended", status: "completed", output: "1", error: null } as const;
   const { dispatched: _, ...turn } = turnOf(caller, held, { change, count: 2 });
-  const finished = [{ ...claim, ...wrote(caller) }];
+  const finished = [withValues(caller, claim)];
   return { ...turn, finished, isUnleased: true, cancelRequested: null, release: true };
 }
 
@@ -218,7 +219,7 @@ function randomTurn(caller: Caller): TurnItem {
     ...turnOf(caller, held, { change, count }),
     version: lastEvent === 0 ? (target?.record.version ?? VERSION) : null,
     consumed: caller.oneIn(4) ? known.slice(0, 1) : known,
-    finished: caller.oneIn(6) ? [{ ...caller.claim(key), ...wrote(caller) }] : [],
+    finished: caller.oneIn(6) ? [withValues(caller, caller.claim(key))] : [],
     cancelledTasks: caller.oneIn(8) ? [caller.of([lastEvent, lastEvent + 1])] : [],
     cancelledTimers: caller.oneIn(6) ? [{ kind: "timer", sequence: lastEvent }] : [],
   };
@@ -247,8 +248,11 @@ function randomWrite(caller: Caller, { key }: Held): StreamWrite {
   return { name, values, ...(values.length === 0 || caller.oneIn(9) ? { closes: true } : {}) };
 }
 
-function wrote(caller: Caller): { readonly wroteStreams?: true } {
-  return caller.oneIn(2) ? { wroteStreams: true } : {};
+/** The claim of an attempt that knows what it wrote. Rarely, the store has lost a value of it. */
+function withValues(caller: Caller, claim: TaskClaim): TaskClaim {
+  if (!caller.oneIn(2)) return claim;
+  const written = valuesUnder(caller.store.byKey(claim.key)?.streams ?? new Map(), claim);
+  return { ...claim, streamValues: caller.oneIn(6) ? written + 1 : written };
 }
 
 function randomAsk(caller: Caller, held: Held | null): AskItem {

@@ -3,7 +3,7 @@
 import type { TaskClaim } from "../../../src/core/provider/index.ts";
 import type { Blame } from "../../../src/core/provider/shared/blame.ts";
 import type { ModelInstance, ModelStore, ModelTask } from "./model-store.ts";
-import { settleItems } from "./model-streams.ts";
+import { hasValues, settleItems } from "./model-streams.ts";
 
 export function holder(
   store: ModelStore,
@@ -20,8 +20,14 @@ export function findTask(store: ModelStore, claim: TaskClaim): ModelTask | null 
   return found?.lease?.token === token ? found : null;
 }
 
+/** The task that the outcome under this claim may end. */
+export function findFinished(store: ModelStore, claim: TaskClaim): ModelTask | null {
+  const owner = store.byKey(claim.key);
+  return owner !== undefined && hasValues(owner, claim) ? findTask(store, claim) : null;
+}
+
 export function finish(store: ModelStore, claim: TaskClaim): ModelInstance | null {
-  const task = findTask(store, claim);
+  const task = findFinished(store, claim);
   const owner = store.byKey(claim.key);
   if (task === null || owner === undefined) return null;
   owner.tasks = owner.tasks.filter((other) => other !== task);

@@ -84,8 +84,19 @@ export function writeStreams(
   }
 }
 
+/** Whether no value that the claim names is missing (provider.streams.7). */
+export function hasValues({ streams }: ModelInstance, claim: TaskClaim): boolean {
+  return (claim.streamValues ?? 0) <= valuesUnder(streams, claim);
+}
+
+/** How many values were written under the token of the claim. */
+export function valuesUnder(streams: ModelInstance["streams"], claim: TaskClaim): number {
+  const entries = [...streams.values()].flatMap((stream) => stream.entries);
+  return entries.filter((entry) => isItemOf(entry, claim) && entry.token === claim.token).length;
+}
+
 export function settleItems({ streams }: ModelInstance, claim: TaskClaim): void {
-  if (claim.wroteStreams !== true) return;
+  if (claim.streamValues === undefined) return;
   for (const { entries } of streams.values()) {
     for (const entry of entries) {
       if (isItemOf(entry, claim) && entry.token === claim.token) entry.isSettled = true;

@@ -13,7 +13,7 @@ import {
   generatedBefore,
 } from "../../../src/core/ids/request-ids.ts";
 import { answer, dispatch, releaseAskers } from "./model-asks.ts";
-import { findTask, finish, holder } from "./model-claims.ts";
+import { findFinished, finish, holder } from "./model-claims.ts";
 import { cancel, nextExecution, park } from "./model-endings.ts";
 import {
   append,
@@ -39,7 +39,7 @@ export function turn(
   const { record } = held;
   if (record.execution !== item.execution || record.lastEvent !== item.lastEvent) return LEASE_LOST;
   if (record.paused !== null) return { kind: "refused", code: "PAUSED" };
-  if (!item.finished.every((claim) => findTask(store, claim) !== null)) return LEASE_LOST;
+  if (!item.finished.every((claim) => findFinished(store, claim) !== null)) return LEASE_LOST;
   const { change, execution, version } = item;
   const isEnd = change.kind === "ended";
   const cancelRequested = item.cancelRequested ?? record.cancelRequested;

@@ -289,6 +289,9 @@ async function streaming(store: PostgresProvider, id: string): Promise<void> {
   const streams = [{ name: TOKENS, values: ["1"] }];
   const task = claimOf({ key, execution: 1, sequence: 2 });
   const other = claimOf({ key, execution: 1, sequence: 3 });
+  const outcome = outcomeText(2);
+  const completion = { kind: "completion", task: { ...task, streamValues: 1 }, outcome } as const;
+  const short = { ...completion, task: { ...task, streamValues: 9 } };
   const items: readonly CommitItem[] = [
     turnItem(held, {
       tasks: [2, 3].map((sequence) => newTask({ sequence, lease: { owner: ALPHA, token: 77 } })),
@@ -298,10 +301,11 @@ async function streaming(store: PostgresProvider, id: string): Promise<void> {
     appendItem(task, [2], { position: 1 }),
     appendItem(task, [3], { run: "run-2" }), // stepwise
     appendItem(other, [1]),
-    { kind: "completion", task: { ...task, wroteStreams: true }, outcome: outcomeText(2) },
-    turnItem(held, { finished: [{ ...other, wroteStreams: true }] }),
+    completion,
+    turnItem(held, { finished: [{ ...other, streamValues: 1 }] }),
   ];
   for (const each of items) {
+    if (each === completion) await store.commit([short]); // refused, stepwise
     const [result] = await store.commit([each]);
     expect(result?.kind).toMatch(/committed|done/);
   }

@@ -184,14 +184,14 @@ export const streamReads: ContractSubject = {
         expect(await streamedBy(setup, () => setup.turn(held, write))).toEqual(["a"]);
         const close = { streams: [{ name: "other", values: [], closes: true as const }] };
         expect(await streamedBy(setup, () => setup.turn(held, close))).toEqual(["a"]);
-        const finished = [{ ...task, wroteStreams: true as const }];
+        const finished = [{ ...task, streamValues: 1 }];
         expect(await streamedBy(setup, () => setup.turn(held, { finished }))).toEqual(["a"]);
         const stale = appendItem(task, [2], { position: 1 });
         expect(await streamedBy(setup, () => setup.commit(stale))).toEqual([]);
         expect(await streamedBy(setup, () => setup.turn(held))).toEqual([]);
         const next = claimOf(await setup.schedule(held, { lease: TASK_LEASE }));
         await appended(setup, next, [1]);
-        const task2 = { ...next, wroteStreams: true } as const;
+        const task2 = { ...next, streamValues: 1 } as const;
         const completion = { kind: "completion", task: task2, outcome: outcomeText(3) } as const;
         expect(await streamedBy(setup, () => setup.commit(completion))).toEqual(["a"]);
       },
@@ -288,8 +288,8 @@ export const streamTrims: ContractSubject = {
         await appended(setup, task, ["o"], { name: "other" });
         const { task: elsewhere } = await writingCall(setup, "b");
         await appended(setup, elsewhere, ["b"]);
-        await setup.turn(held, { finished: [{ ...next, wroteStreams: true }] });
-        await setup.turn(held, { finished: [{ ...task, wroteStreams: true }] });
+        await setup.turn(held, { finished: [{ ...next, streamValues: 1 }] });
+        await setup.turn(held, { finished: [{ ...task, streamValues: 7 }] });
         await trim(setup, 6);
         expect(await read(setup)).toEqual(['6:3="n"']);
         expect(await states(setup)).toEqual(["6 settled"]);

@@ -2,6 +2,7 @@
 // provider.streams.5, provider.streams.6).
 
 import { expect } from "vitest";
+import type { TaskClaim } from "../../../core/provider/index.ts";
 import type { ContractSubject } from "../contract-case.ts";
 import {
   claimOf,
@@ -31,6 +32,7 @@ import {
   writingCall,
 } from "./stream-steps.ts";
 
+const DONE = { kind: "done" };
 const CLOSED = refused("STREAM_CLOSED");
 const CLOSE = { name: TOKENS, values: [], closes: true } as const;
 
@@ -213,7 +215,7 @@ export const settledStreams: ContractSubject = {
         await appended(setup, second, [2], { run: "run-2", position: 1 });
         expect(await states(setup)).toEqual(["0 void", "2 open", "3 open"]);
         const outcome = outcomeText(task.sequence);
-        const claim = { ...second, wroteStreams: true } as const;
+        const claim = { ...second, streamValues: 2 } as const;
         await setup.commit({ kind: "completion", task: claim, outcome });
         expect(await states(setup)).toEqual(["0 void", "2 settled", "3 settled"]);
         expect(await states(setup, { from: 3 })).toEqual(["3 settled"]);
@@ -226,7 +228,7 @@ export const settledStreams: ContractSubject = {
         await appended(setup, task, [1]);
         await appended(setup, task, [2], { name: "other" });
         const events = [outcomeText(task.sequence)];
-        await setup.turn(held, { events, finished: [{ ...task, wroteStreams: true }] });
+        await setup.turn(held, { events, finished: [{ ...task, streamValues: 2 }] });
         expect(await states(setup)).toEqual(["0 settled"]);
         expect(await states(setup, { name: "other" })).toEqual(["0 settled"]);
       },
@@ -237,7 +239,7 @@ export const settledStreams: ContractSubject = {
         const { held, task } = await writingCall(setup);
         await appended(setup, task, [1]);
         await leaseAgain(setup, task);
-        const claim = { ...task, wroteStreams: true } as const;
+        const claim = { ...task, streamValues: 1 } as const;
         const outcome = outcomeText(task.sequence);
         const completion = { kind: "completion", task: claim, outcome } as const;
         expect(await setup.commit(completion)).toEqual(LEASE_LOST);
@@ -267,7 +269,7 @@ export const settledStreams: ContractSubject = {
         await appended(setup, task, [1]);
         const second = await nextAttempt(setup, task);
         await appended(setup, second, [2], { run: "run-2", name: "other" });
-        const claim = { ...second, wroteStreams: true } as const;
+        const claim = { ...second, streamValues: 1 } as const;
         const outcome = outcomeText(task.sequence);
         await setup.commit({ kind: "completion", task: claim, outcome });
         expect(await states(setup)).toEqual(["0 void"]);
@@ -296,6 +298,69 @@ export const settledStreams: ContractSubject = {
       },
     },
     {
+      title:
+        "a completion is refused if values of its attempt are missing, and the task stays leased (provider.streams.7)",
+      async run(setup) {
+        const { held, task } = await writingCall(setup);
+        await appended(setup, task, [1]);
+        await appended(setup, task, [2, 3], { name: "other" });
+        const next = claimOf(await setup.schedule(held, { lease: TASK_LEASE }));
+        const outcome = outcomeText(task.sequence);
+        const completion = (claim: TaskClaim) =>
+          ({ kind: "completion", task: claim, outcome }) as const;
+        const short = completion({ ...task, streamValues: 4 });
+        expect(await setup.provider.commit([short, completion(next)])).toEqual([LEASE_LOST, DONE]);
+        expect(await setup.provider.settle(short)).toBeNull();
+        expect(await states(setup)).toEqual(["0 open"]);
+        await setup.commit({ kind: "trim", id: "a", name: TOKENS, before: 1 });
+        expect(await setup.commit(completion({ ...task, streamValues: 3 }))).toEqual(DONE);
+        expect(await states(setup, { name: "other" })).toEqual(["0 settled"]);
+      },
+    },
+    {
+      title: "a turn is refused if values of an attempt that it finishes are missing",
+      async run(setup) {
+        const { held, task } = await writingCall(setup);
+        await appended(setup, task, [1]);
+        const streams = [{ name: "other", values: [v(1)] }];
+        const finished = (streamValues: number) => [{ ...task, streamValues }];
+        const short = turnItem(held, { events: [eventText()], finished: finished(2), streams });
+        expect(await setup.commit(short)).toEqual(LEASE_LOST);
+        expect(await setup.provider.listStreams("a")).toMatchObject([{ name: TOKENS }]);
+        expect(await states(setup)).toEqual(["0 open"]);
+        await setup.turn(held, { events: [eventText()], finished: finished(1) });
+        expect(await states(setup)).toEqual(["0 settled"]);
+      },
+    },
+    {
+      title: "a deferral is refused if values of its attempt are missing",
+      async run(setup) {
+        const { task } = await writingCall(setup);
+        await appended(setup, task, [1]);
+        const deferral = (streamValues: number) =>
+          ({ kind: "defer", task: { ...task, streamValues } }) as const;
+        expect(await setup.commit(deferral(2))).toEqual(LEASE_LOST);
+        await appended(setup, task, [2], { position: 1 });
+        expect(await setup.commit(deferral(2))).toEqual(DONE);
+        expect(await states(setup)).toEqual(["0 open", "1 open"]);
+      },
+    },
+    {
+      title: "values of an earlier run do not count for the outcome of a later run",
+      async run(setup) {
+        const { task } = await writingCall(setup);
+        await appended(setup, task, [1, 2]);
+        const second = await nextAttempt(setup, task);
+        const outcome = outcomeText(task.sequence);
+        const claim = { ...second, streamValues: 2 };
+        const completion = { kind: "completion", task: claim, outcome } as const;
+        expect(await setup.commit(completion)).toEqual(LEASE_LOST);
+        await appended(setup, second, [1, 2], { run: "run-2" });
+        expect(await setup.commit(completion)).toEqual(DONE);
+        expect(await states(setup)).toEqual(["0 void", "3 settled"]);
+      },
+    },
+    {
       title: "a call settles only its own items",
       async run(setup) {
         const { held, task } = await writingCall(setup);
@@ -303,7 +368,7 @@ export const settledStreams: ContractSubject = {
         await appended(setup, task, [1]);
         await appended(setup, next, [2]);
         const events = [outcomeText(next.sequence)];
-        await setup.turn(held, { events, finished: [{ ...next, wroteStreams: true }] });
+        await setup.turn(held, { events, finished: [{ ...next, streamValues: 1 }] });
         expect(await states(setup)).toEqual(["0 open", "1 settled"]);
       },
     },

@@ -238,14 +238,14 @@ describe("the cost of a group", () => {
         turnItem(held, {
           streams: [{ name: TOKENS, values: ['"t"'] }],
           ...(position === 1 && index % 2 === 0
-            ? { finished: [{ ...second, wroteStreams: true }] }
+            ? { finished: [{ ...second, streamValues: 4 }] }
             : {}),
         }),
         ...(position === 1
           ? [
               {
                 kind: "completion",
-                task: { ...first, wroteStreams: true },
+                task: { ...first, streamValues: 2 },
                 outcome: outcomeText(2),
               } as const,
             ]
