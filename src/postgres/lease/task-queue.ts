@@ -10,6 +10,7 @@
 //       the death, because until then the previous worker may still finish it (I2, provider.tasks.4).
 //   - New sessions are chosen in the order of their tasks. When the maximum is chosen, the queue is read
 //       again for the chosen sessions only, so that tasks of other sessions do not crowd out theirs.
+//   - Rules and pauses of queues are read last: a task that was inserted after the end of a pause call is not taken.
 //   - Finding locks nothing; task-leasing.ts leases. If other workers leased all tasks that were found, the
 //       search is repeated.
 
@@ -87,10 +88,10 @@ export class TaskQueue {
   async #find(request: LeaseTasksRequest): Promise<Search> {
     const { sessions } = request;
     const pipeline = new Pipeline();
-    const loads = addLoads(pipeline, request, this.#connection);
     const plain = this.#partitions.plain(pipeline, request);
     const overdue = this.#partitions.overdue(pipeline, request);
     if (sessions === null) {
+      const loads = addLoads(pipeline, request, this.#connection);
       await this.#connection.readPipeline(pipeline);
       const others = [...plain.waiting, ...overdue.waiting];
       const scope = { candidates: others, served: new Set<string>(), newMax: 0 };
@@ -103,6 +104,7 @@ export class TaskQueue {
       newMax > 0
         ? this.#partitions.ofSessions(pipeline, request, owner)
         : this.#partitions.ofSession(pipeline, request, owner, inFlight);
+    const loads = addLoads(pipeline, request, this.#connection);
     await this.#connection.readPipeline(pipeline);
     const others = [...plain.waiting, ...overdue.waiting];
     const candidates = [...others, ...some.waiting];
@@ -110,10 +112,11 @@ export class TaskQueue {
     if (newMax === 0 || !search.choice.isFull) return search;
     const again = new Pipeline();
     const ofChosen = this.#partitions.ofSession(again, request, owner, [...search.choice.served]);
+    const newest = addLoads(again, request, this.#connection);
     await this.#connection.readPipeline(again);
     const waiting = [...others, ...ofChosen.waiting];
     const scope = { candidates: waiting, served: search.choice.served, newMax: 0 };
-    return chosen(scope, request, [plain, lapse, ofChosen], loads());
+    return chosen(scope, request, [plain, lapse, ofChosen], newest());
   }
 }
 

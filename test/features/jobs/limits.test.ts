@@ -28,11 +28,11 @@ function wrapEnvironment(environment: Environment, stoodStillMs: () => number): 
   };
 }
 
-/** Runtimes that share a store, as processes would. */
+/** Runtimes that share a store, as processes would. The last `idle` of them are not started: they only call. */
 async function processes(
   count: number,
   register: NonNullable<OpenOptions["register"]>,
-  runtime: RuntimeOptions = {},
+  { idle = 0, ...runtime }: RuntimeOptions & { readonly idle?: number } = {},
 ): Promise<readonly Perdure[]> {
   const place = newPlace("file");
   const opened: Perdure[] = [];
@@ -41,7 +41,8 @@ async function processes(
     await place.remove();
   });
   for (let left = count; left > 0; left--) {
-    opened.push(await Perdure.open(await place.open(), { register, runtime }));
+    const autoStart = left > idle;
+    opened.push(await Perdure.open(await place.open(), { register, runtime, autoStart }));
   }
   return opened;
 }
@@ -213,7 +214,9 @@ test("a paused queue begins nothing, and its neighbours go on", async () => {
   const meter = new Meter();
   const work = job("work", meter.visit);
   const other = job("other", meter.visit);
-  const [first, second] = await processes(2, [work, other], { pollIntervalMs: 50 });
+  // A worker may begin calls of its own process until its next poll, so the jobs come from a process without a worker.
+  const options = { pollIntervalMs: 50, idle: 1 };
+  const [first, , second] = await processes(3, [work, other], options);
   await first?.client.pauseQueue("work", { reason: "maintenance", by: "ada" });
   await expect
     .poll(async () => (await second?.client.queue("work"))?.paused)
