@@ -56,7 +56,10 @@ export interface RuntimeOptions {
   readonly stickyCacheBytesMax?: number;
   /** A live instance that is idle for this long leaves memory. Default 10,000. */
   readonly stickyIdleMs?: number;
-  /** After how many deaths of its process an activity is poison. Default 10. */
+  /**
+   * After how many deaths of its process an activity is poison. Default 10. With less than 3, an activity that ran next
+   * to the actual cause can be poison too: up to two of its deaths count (decision 0057).
+   */
   readonly attemptsMax?: number;
   /** How long a cancelled activity keeps its slot while it cleans up. Default 10,000. */
   readonly cancelGraceMs?: number;

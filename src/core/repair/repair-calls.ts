@@ -64,9 +64,6 @@ export function repairCode(
     version: VERSION,
     options: {},
     handler,
-    keepMs: {
-      ...{ completed: KEEP_MS, failed: KEEP_MS },
-      ...{ cancelled: KEEP_MS, terminated: KEEP_MS },
-    },
+    keepMs: { completed: KEEP_MS, failed: KEEP_MS, cancelled: KEEP_MS, terminated: KEEP_MS },
   });
 }

@@ -125,8 +125,9 @@ describe("an activity that ends its own process", () => {
         attempts: 3,
         message: expect.stringMatching(/^poison: activity kill#2 exceeded 3 attempts \(max 3\)/),
       });
-      // Only the first death counts for a bystander.
-      for (const attempt of others) expect(attempt).toBe(2);
+      // For a bystander the first death counts, and one in a group of at most 16 suspects (decision 0057).
+      for (const attempt of others) expect([2, 3]).toContain(attempt);
+      expect(others.filter((attempt) => attempt === 3).length).toBeLessThan(16);
     },
   );
 });
