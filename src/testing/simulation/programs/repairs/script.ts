@@ -86,12 +86,13 @@ export class RepairScript {
     }
   }
 
-  /** Copies the whole newest execution, without its end. */
+  /** Copies the whole newest execution, without its end. A call that timed out may have made the fork. */
   async #fork(hand: Hand): Promise<void> {
     const { client, process } = hand;
     const { id } = this.#job;
     for (;;) {
       try {
+        if ((await client.count({ idPrefix: this.forkId })) > 0) return;
         const events = await client.get(id).history();
         if (events.length > 1) {
           const before = Math.max(2, events.at(-1)?.sequence ?? 2);
@@ -101,7 +102,7 @@ export class RepairScript {
       } catch (error) {
         if (isPerdureError(error, "INSTANCE_EXISTS")) return; // by a process that crashed
         if (hasNoPast(error)) await this.#look(hand, id);
-        else if (!isLater(error)) throw error;
+        else if (!isLater(error) && !isBehindEnd(error)) throw error;
       }
       await process.sleep(process.unitMs);
     }
@@ -146,6 +147,11 @@ export class RepairScript {
 
 function hasNoPast(error: unknown): boolean {
   return isPerdureError(error, "INVALID_ARGUMENT") && error.message.includes("before its code ran");
+}
+
+/** The instance continued as new after its history was read. The next execution is still shorter. */
+function isBehindEnd(error: unknown): boolean {
+  return isPerdureError(error, "INVALID_ARGUMENT") && error.message.startsWith("before must be");
 }
 
 function isLater(error: unknown): boolean {
