@@ -131,19 +131,32 @@ export function replacedInstances(call: Carried): readonly string[] {
 }
 
 /**
- * The ids of the instances that a rewind began again. A repeated rewind returns the first result and begins none.
+ * The call without the rewinds that repeat an earlier one: they return its result and begin nothing. Meanwhile
+ * the instance may have begun further executions.
  * `executionOf`: the newest execution before the call.
  */
-export function rewoundInstances(
+export function withoutRepeatedRewinds(
   call: Carried,
   executionOf: (id: string) => number | undefined,
-): readonly string[] {
+): Carried {
+  if (call.method !== "commit") return call;
+  const [items] = call.args;
+  const isNew = items.map((item, i) => {
+    const result = call.result[i];
+    if (item.kind !== "rewind" || result?.kind !== "rewound") return true;
+    return (executionOf(item.id) ?? 0) < result.execution;
+  });
+  if (!isNew.includes(false)) return call;
+  const args = [items.filter((_, i) => isNew[i])] satisfies Parameters<Provider["commit"]>;
+  return { ...call, args, result: call.result.filter((_, i) => isNew[i]) };
+}
+
+/** The ids of the instances that rewinds began again. */
+export function rewoundInstances(call: Carried): readonly string[] {
   if (call.method !== "commit") return [];
   return call.args[0].flatMap((item, i) => {
-    const result = call.result[i];
-    if (item.kind !== "rewind" || result?.kind !== "rewound") return [];
-    const isRepeated = executionOf(item.id) === result.execution;
-    return isRepeated ? [] : item.targets.map(({ id }) => id);
+    const isRewound = item.kind === "rewind" && call.result[i]?.kind === "rewound";
+    return isRewound ? item.targets.map(({ id }) => id) : [];
   });
 }
 

@@ -9,6 +9,7 @@ import {
   replacedInstances,
   rewoundInstances,
   withFirstTurns,
+  withoutRepeatedRewinds,
   type Carried,
 } from "./calls.ts";
 import {
@@ -76,7 +77,8 @@ export class Inspector {
   }
 
   async #see(carried: Carried): Promise<void> {
-    const call = withFirstTurns(carried);
+    const executionOf = (id: string) => this.snapshots.last(id)?.record.execution;
+    const call = withoutRepeatedRewinds(withFirstTurns(carried), executionOf);
     const touched = this.#touched(call);
     const keyOf = (id: string): number | undefined => this.snapshots.last(id)?.record.key;
     for (const what of this.leases.see(call, keyOf)) {
@@ -87,8 +89,7 @@ export class Inspector {
       const replaced = this.snapshots.last(id)?.record.key;
       if (replaced !== undefined) this.leases.forget(replaced);
     }
-    const executionOf = (id: string) => this.snapshots.last(id)?.record.execution;
-    for (const id of rewoundInstances(call, executionOf)) {
+    for (const id of rewoundInstances(call)) {
       const rewound = this.snapshots.last(id)?.record.key;
       if (rewound !== undefined) this.leases.forget(rewound);
     }
