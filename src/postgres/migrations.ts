@@ -46,6 +46,7 @@ const FILES = [
   "0019-enqueue-keys.sql",
   "0020-search.sql",
   "0021-tallies-of-one-turn.sql",
+  "0022-rare-steps.sql",
 ];
 export const SCHEMA_VERSION = FILES.length;
 

@@ -13,7 +13,7 @@ export interface TaskOrigin {
   readonly weight: number | undefined;
   readonly lease: NewTask["lease"];
   /** As in TaskOptions. */
-  readonly keyExecution?: number;
+  readonly keyExecution?: number | undefined;
 }
 
 export function newTask(sequence: number, body: ActivityScheduled, origin: TaskOrigin): NewTask {

@@ -31,7 +31,7 @@ import { DueInstances, type FoundInstances } from "./due-instances.ts";
 import { COLUMNS as HISTORY_COLUMNS, rowsOf } from "../read/history.ts";
 import { INBOX_COLUMNS, messagesOf, OF_INSTANCE, ON_SAME_KEY, type Inbox } from "../read/inbox.ts";
 import { TARGET, toLeased } from "../../sql/rows/instance-rows.ts";
-import { dueColumns, dueMessages, messageChecksum } from "../read/messages.ts";
+import { dueColumns, messageChecksum } from "../read/messages.ts";
 import { IN_ORDER, MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
 import type { ChangeDraft } from "../notify/change-draft.ts";
 import type { ChangeNotifier } from "../notify/change-notifier.ts";
@@ -73,7 +73,7 @@ export class InstanceLeases extends Subject {
     SELECT ${COLUMNS} FROM @instances AS i WHERE ${IS_LEASED}`);
   readonly #selectMessages = this.prepare(`
     SELECT ${MESSAGE_COLUMNS}
-    FROM @instances AS i CROSS JOIN LATERAL (${dueMessages("i.key", "$3::bigint")}) AS m
+    FROM @instances AS i CROSS JOIN LATERAL @due_messages(i.key, $3::bigint) AS m
     WHERE ${IS_LEASED} ORDER BY i.key + 0, ${IN_ORDER}`);
   readonly #selectHistory = this.prepare(`
     SELECT ${HISTORY_COLUMNS} FROM @instances AS i

@@ -16,7 +16,7 @@ import { dueColumns } from "../read/messages.ts";
 import { Pipeline, type Answer, type Value } from "../connection/pipeline.ts";
 import type { PostgresScripts } from "../script-store.ts";
 import { isRegistered } from "../../sql/lease/runtimes.ts";
-import { RULE_OF_TASK } from "../../sql/rows/queue-rows.ts";
+import { HAS_RULE } from "../../sql/rows/queue-rows.ts";
 import type { Call } from "../../sql/script/statement.ts";
 import { addCalls } from "../connection/script-driver.ts";
 import type { Sessions } from "./sessions.ts";
@@ -51,7 +51,7 @@ const DEATH_COUNTS = `r.deferred_until IS NULL AND (
 
 const IS_KNOWN = "EXISTS (SELECT 1 FROM @runtimes AS k WHERE k.id = $1)";
 const LEASE = `lease_owner = $1, lease_token = $2, lease_until = (SELECT @clock()) + $3::bigint,
-  holds_slot = EXISTS (${RULE_OF_TASK})`;
+  holds_slot = (${HAS_RULE})`;
 
 export class TaskLeasing extends Subject {
   readonly #sessions: Sessions;

@@ -34,7 +34,7 @@ import {
   IS_CLAIMED,
   matchingRows,
 } from "./task-keys.ts";
-import { KEEP_DEFERRED_SLOT, queueKeyOf, RULE_OF_TASK } from "../../sql/rows/queue-rows.ts";
+import { HAS_RULE, KEEP_DEFERRED_SLOT, queueKeyOf } from "../../sql/rows/queue-rows.ts";
 import { tagColumns } from "./task-rows.ts";
 import { indexEquals } from "../../sql/index-lookup.ts";
 
@@ -87,7 +87,7 @@ export class Tasks extends Subject {
       CASE WHEN t.tags IS NULL THEN '{}'
         ELSE ARRAY(SELECT json_array_elements_text(t.tags::json)) END,
       t.options, t.input, t.checksum, t.queue_key, t.weight,
-      t.lease_token IS NOT NULL AND EXISTS (${RULE_OF_TASK}), 0, 0, false
+      t.lease_token IS NOT NULL AND (${HAS_RULE}), 0, 0, false
     FROM ${NEW_TASKS.from("t")}`);
   // All or none: if a task of a turn is gone, the turn is refused. This is the cheapest way to find out.
   readonly #finish = this.prepare(`
@@ -225,25 +225,29 @@ function resultsOf(length: number, done: readonly { readonly index: number }[]):
   return results;
 }
 
+/** Once per task: without copies of objects. */
 function toColumns(task: InstanceTask) {
-  const { lease } = task;
+  const { key, execution, sequence, name, session, priority, input, lease } = task;
   const leaseMs = lease?.leaseMs;
   const options = optionsText(task);
-  const tags = tagColumns(task.tags);
+  const { tag_set, tags } = tagColumns(task.tags);
   return {
-    ...addressColumns(task),
+    instance: key,
+    execution,
+    sequence,
     lease_token: lease === null ? null : lease.token,
     delay: leaseMs === undefined ? null : dueColumns({ delayMs: leaseMs }).delay,
-    priority: task.priority,
+    checksum: taskChecksum(task, { tags, options }),
+    priority,
     lease_owner: lease === null ? null : lease.owner,
-    name: task.name,
-    session: task.session,
-    ...tags,
+    name,
+    session,
+    tag_set,
+    tags,
     options,
-    input: task.input,
+    input,
     queue_key: queueKeyOf(task),
     weight: task.weight ?? null,
-    checksum: taskChecksum(task, { ...tags, options }),
   };
 }
 

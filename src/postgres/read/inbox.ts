@@ -25,14 +25,7 @@ import { integer } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import { ReadBatcher } from "../sql/read-batcher.ts";
 import { TARGET } from "../../sql/rows/instance-rows.ts";
-import {
-  dueColumns,
-  dueMessages,
-  dueTime,
-  messageChecksum,
-  toMessage,
-  type NewMessage,
-} from "./messages.ts";
+import { dueColumns, dueTime, messageChecksum, toMessage, type NewMessage } from "./messages.ts";
 import { HAS_DUE } from "../../sql/read/inbox.ts";
 import { IN_ORDER, MESSAGE_COLUMNS } from "../../sql/rows/messages.ts";
 import { Pipeline, type Answer } from "../connection/pipeline.ts";
@@ -138,7 +131,7 @@ export class Inbox extends Subject {
   // After most turns no message is due. Then one lookup decides, because no message is due without a ready one.
   readonly #due = this.prepare(`
     SELECT ${MESSAGE_COLUMNS} FROM ${ASKED.from("a")}
-    CROSS JOIN LATERAL (${dueMessages("a.key", "a.messages_max")}) AS m
+    CROSS JOIN LATERAL @due_messages(a.key, a.messages_max) AS m
     WHERE ${exists(`
       FROM @inbox AS g
       WHERE g.instance = a.key AND NOT g.parked AND g.visible_at <= (SELECT @clock())`)}

@@ -3,7 +3,7 @@
 import { checksumOf } from "../../core/values/checksum.ts";
 import type { Message } from "../../core/provider/messages.ts";
 import type { Row } from "../../sql/columns.ts";
-import { IN_ORDER, toMessage as toSharedMessage } from "../../sql/rows/messages.ts";
+import { toMessage as toSharedMessage } from "../../sql/rows/messages.ts";
 
 /** A message for an instance that is known by its key. It is visible after a delay, at a due time, or now. */
 export interface NewMessage extends Omit<Message, "id" | "visibleAt"> {
@@ -29,30 +29,6 @@ export function dueTime(row: string, now = "(SELECT @clock())"): string {
 function wholeMs(ms: number): number {
   const bounded = Math.min(Math.ceil(ms), Number.MAX_SAFE_INTEGER);
   return Math.max(bounded, Number.MIN_SAFE_INTEGER);
-}
-
-/**
- * SQL for at most `most` due messages of an instance: the ready ones and, if the start or an event is among
- * them, the events that are parked behind it (postgres.inbox.1).
- */
-export function dueMessages(instance: string, most: string): string {
-  const isVisible = (row: string) =>
-    `${row}.instance = ${instance} AND ${row}.visible_at <= (SELECT @clock())`;
-  return `
-    SELECT m.* FROM (
-      SELECT c.* FROM @inbox AS c
-      WHERE ${isVisible("c")} AND c.kind = 'cancel' AND c.key = 'cancel'
-      UNION ALL (
-        SELECT d.* FROM @inbox AS d WHERE ${isVisible("d")} AND NOT d.parked AND d.kind <> 'cancel'
-        ORDER BY d.visible_at, d.id LIMIT ${most}
-      )
-      UNION ALL (
-        SELECT e.* FROM @inbox AS e WHERE ${isVisible("e")} AND e.parked AND e.kind = 'event'
-          AND EXISTS (SELECT 1 FROM @inbox AS r
-            WHERE ${isVisible("r")} AND NOT r.parked AND r.kind IN ('start', 'event'))
-        ORDER BY e.id LIMIT ${most}
-      )
-    ) AS m ORDER BY ${IN_ORDER} LIMIT ${most}`;
 }
 
 export const toMessage = (row: Row): Message =>

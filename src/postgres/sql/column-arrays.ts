@@ -32,9 +32,13 @@ export class ColumnArrays<Types extends Readonly<Record<string, ColumnType>>> {
    * from 1.
    */
   from(alias: string, first = 1): string {
-    const arrays = this.#columns.map(([, type], index) => `$${first + index}::${type}[]`);
     const names = this.#columns.map(([name]) => name);
-    return `unnest(${arrays.join(", ")}) WITH ORDINALITY AS ${alias} (${names.join(", ")}, n)`;
+    return `unnest(${this.arrays(first)}) WITH ORDINALITY AS ${alias} (${names.join(", ")}, n)`;
+  }
+
+  /** SQL of the parameters; the first one is `$first`. */
+  arrays(first: number): string {
+    return this.#columns.map(([, type], index) => `$${first + index}::${type}[]`).join(", ");
   }
 
   /** The rows must not change until the statement is answered. */

@@ -15,11 +15,8 @@ import { DONE, LIMIT_EXCEEDED } from "../../core/provider/results.ts";
 import { integer, only } from "../../sql/columns.ts";
 import { Subject } from "../connection/subject.ts";
 import type { Statements } from "../connection/statements.ts";
-import { INBOX_COLUMNS, ON_SAME_KEY } from "../read/inbox.ts";
-import { TARGET } from "../../sql/rows/instance-rows.ts";
-import { INSERTED_FROM, VISIBLE_AT } from "./inserted-instances.ts";
+import { INSERTED } from "./inserted-instances.ts";
 import type { Answer, Pipeline, Value } from "../connection/pipeline.ts";
-import { indexEquals } from "../../sql/index-lookup.ts";
 
 /** A send with the checksum of the message that it becomes. */
 export type ChecksummedSend = SendItem & { readonly checksum: number | null };
@@ -42,20 +39,8 @@ export class EarlyMessages extends Subject {
     WHERE k.id = $1 AND ${lives("k", "(SELECT @clock())")}`);
   readonly #deleteSame = this.prepare("DELETE FROM @kept WHERE id = $1 AND key = $2");
   readonly #handOver = this.prepare(`
-    WITH taken AS (
-      DELETE FROM @kept AS k USING ${INSERTED_FROM}
-      WHERE ${indexEquals("k.id", "t.id")} AND ${lives("k", "i.created_at")}
-        AND (SELECT true FROM @kept LIMIT 1) -- NULL while the table is empty
-      RETURNING k.number, k.key, k.name, k.data, k.checksum, k.digest, i.key AS instance, i.priority,
-        ${TARGET} AS target, i.execution, i.created_at AS now, ${VISIBLE_AT} AS visible_at
-    ), recorded AS (
-      INSERT INTO @requests (instance, execution, created_at, batch, kind, id, outcome, digest)
-      SELECT instance, execution, now, $1::bigint, 'send', key, 'done', digest FROM taken
-    )
-    INSERT INTO @inbox (${INBOX_COLUMNS})
-    SELECT instance, priority, target, false, visible_at, NULL, NULL, 'event', name, key, data,
-      checksum
-    FROM taken ORDER BY number ${ON_SAME_KEY} RETURNING instance`);
+    SELECT @hand_over($1::bigint, ${INSERTED.arrays(2)}) AS instance
+    FROM (SELECT true FROM @kept LIMIT 1) AS any_kept`);
 
   /** Null: an instance with that id exists by now. */
   async keep(statements: Statements, item: ChecksummedSend): Promise<SimpleResult | null> {

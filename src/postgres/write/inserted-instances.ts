@@ -20,4 +20,3 @@ export const IS_INSERTED = `${indexEquals("i.id", "t.id")} AND i.run_id = t.run_
 export const VISIBLE_AT = `greatest(i.created_at, ${dueTime("t", "i.created_at")})`;
 
 export const INSERTED = new ColumnArrays(INSERTED_COLUMNS);
-export const INSERTED_FROM = `${INSERTED.from("t", 2)} JOIN @instances AS i ON ${IS_INSERTED}`;

@@ -12,7 +12,7 @@ import type { TurnItem } from "../../core/provider/commit.ts";
 import { ColumnArrays, plain } from "../sql/column-arrays.ts";
 import type { Connection } from "../connection/connection.ts";
 import { Subject } from "../connection/subject.ts";
-import { eventMessage, readyOf, startMessage, type Inbox } from "../read/inbox.ts";
+import { eventMessage, startMessage, type Inbox } from "../read/inbox.ts";
 import { NEXT_EXECUTION } from "../read/instances.ts";
 import type { Pipeline } from "../connection/pipeline.ts";
 import type { Requests } from "./requests.ts";
@@ -30,26 +30,20 @@ interface CompletionParts {
 export class TurnCompletion extends Subject {
   readonly #parts: CompletionParts;
   readonly #end = this.prepare(`
-    WITH ended AS (
-      SELECT k.key FROM unnest($1::bigint[], $2::boolean[]) AS k (key, is_unleased)
-      WHERE CASE WHEN k.is_unleased AND ${exists("FROM @inbox AS m WHERE m.instance = k.key")}
-        THEN @refuse('an instance has messages') IS NULL ELSE true END
-      AND CASE WHEN $3::boolean AND (
+    SELECT @clear_ended(k.key) FROM unnest($1::bigint[], $2::boolean[]) AS k (key, is_unleased)
+    WHERE CASE -- one expression, because PostgreSQL evaluates several conditions in any order
+      WHEN k.is_unleased AND ${exists("FROM @inbox AS m WHERE m.instance = k.key")}
+        THEN @refuse('an instance has messages') IS NULL
+      WHEN $3::boolean AND (
         (SELECT true FROM @requests WHERE asker IS NOT NULL LIMIT 1) -- NULL while no instance waits
         AND ${exists(`
         FROM @requests AS r WHERE r.instance = k.key AND r.asker IS NOT NULL`)}
         OR (SELECT true FROM @enqueue_keys WHERE kind = 'unique' AND next IS NOT NULL LIMIT 1)
         AND ${exists(`
         FROM @enqueue_keys AS e WHERE e.instance = k.key AND e.kind = 'unique' AND e.next IS NOT NULL`)})
-        THEN @refuse('an instance waits for an answer or an end') IS NULL ELSE true END
-    ), messages AS (
-      DELETE FROM @inbox AS m USING ended AS k
-      WHERE ${indexEquals("m.instance", "k.key")} AND m.kind <> 'event'
-    ), events AS (
-      UPDATE @inbox AS m SET parked = true FROM ended AS k
-      ${readyOf("k.key", "e.kind = 'event'")} WHERE ${indexEquals("m.id", "x.id")}
-    )
-    DELETE FROM @tasks AS t USING ended AS k WHERE ${indexEquals("t.instance", "k.key")}`);
+        THEN @refuse('an instance waits for an answer or an end') IS NULL
+      ELSE ${exists("FROM @inbox AS m WHERE m.instance = k.key")}
+        OR ${exists("FROM @tasks AS t WHERE t.instance = k.key")} END`);
   readonly #continue = this.prepare(`
     UPDATE @instances AS i SET ${NEXT_EXECUTION}, version = t.version, steps_open = false
     FROM ${CONTINUED.from("t")} WHERE ${indexEquals("i.key", "t.key")}`);

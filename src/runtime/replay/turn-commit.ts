@@ -154,8 +154,9 @@ function newTasks(run: Run, effects: TurnEffects, options: TurnCommitOptions): r
     const weight = options.weightOf(body);
     const lease = options.leaseFor(task);
     const owner = keyExecution(run, sequence, body);
-    const key = owner === run.execution ? {} : { keyExecution: owner };
-    tasks.push(newTask(sequence, body, { priority, inherited, weight, lease, ...key }));
+    const other = owner === run.execution ? undefined : owner;
+    const origin = { priority, inherited, weight, lease, keyExecution: other };
+    tasks.push(newTask(sequence, body, origin));
   }
   return tasks;
 }
@@ -180,8 +181,9 @@ function changeOf(run: Run, keep: HeldInstance["definition"]["keepMs"]): Instanc
   switch (ended.kind) {
     case "OrchestrationCompleted": {
       const { output } = ended;
-      const kept = defined({ keepMs: keep?.completed });
-      return { kind: "ended", status: "completed", output, error: null, ...kept };
+      const change = { kind: "ended", status: "completed", output, error: null } as const;
+      const keepMs = keep?.completed;
+      return keepMs === undefined ? change : { ...change, keepMs };
     }
     case "OrchestrationFailed": {
       const { outcome: status } = ended;

@@ -12,9 +12,9 @@ import type { WorkSummary } from "../../core/provider/runtimes.ts";
 import type { NewTask } from "../../core/provider/tasks.ts";
 import { integer, integers, isTextList, json, text, textOrNull, type Row } from "../columns.ts";
 
-/** Selects the rule of the queue of a task `t`, if it has one. */
-export const RULE_OF_TASK =
-  "SELECT 1 FROM @queues AS q WHERE q.name = t.name AND q.rule IS NOT NULL";
+/** SQL condition: the queue of the task `t` has a rule. The first part is evaluated once per statement. */
+export const HAS_RULE = `EXISTS (SELECT 1 FROM @queues) AND EXISTS (
+  SELECT 1 FROM @queues AS q WHERE q.name = t.name AND q.rule IS NOT NULL)`;
 /** Sets the slot of a task that is freed: only a deferred task keeps it. */
 export const KEEP_DEFERRED_SLOT = "holds_slot = (holds_slot AND deferred_until IS NOT NULL)";
 

@@ -544,9 +544,9 @@ const POSTGRES: readonly Change[] = [
   },
   {
     bug: "a message that becomes visible now is seen a millisecond later",
-    file: "read/messages.ts",
-    from: "AND ${row}.visible_at <= (SELECT @clock())",
-    to: "AND ${row}.visible_at < (SELECT @clock())",
+    file: "migrations/0022-rare-steps.sql",
+    from: "AND d.visible_at <= (SELECT",
+    to: "AND d.visible_at < (SELECT",
     in: "timers\\W+a timer fires when it is due, and not a millisecond early",
   },
   {
@@ -614,10 +614,17 @@ const POSTGRES: readonly Change[] = [
   },
   {
     bug: "unread events are deleted when their instance ends",
-    file: "write/turn-completion.ts",
-    from: " AND m.kind <> 'event'",
-    to: "",
+    file: "migrations/0022-rare-steps.sql",
+    from: "m.instance = of_instance AND m.kind <> 'event';",
+    to: "m.instance = of_instance;",
     in: "sends\\W+an event that no turn consumed stays readable after the end",
+  },
+  {
+    bug: "an instance that ends without a message keeps its tasks",
+    file: "write/turn-completion.ts",
+    from: "OR ${exists(\"FROM @tasks AS t WHERE t.instance = k.key\")} END",
+    to: "END",
+    in: "continue as new\\W+queued tasks of an execution that continued or ended are never leased",
   },
   {
     bug: "unread events are deleted when their instance is terminated",
@@ -670,7 +677,7 @@ const POSTGRES: readonly Change[] = [
   },
   {
     bug: "kept messages are delivered newest first",
-    file: "write/early-messages.ts",
+    file: "migrations/0022-rare-steps.sql",
     from: "FROM taken ORDER BY number",
     to: "FROM taken ORDER BY number DESC",
     in: "early messages\\W+early events are delivered in the order of sending, before events sent after the start",
@@ -684,7 +691,7 @@ const POSTGRES: readonly Change[] = [
   },
   {
     bug: "a delivered message loses the digest of its request",
-    file: "write/early-messages.ts",
+    file: "migrations/0022-rare-steps.sql",
     from: "'send', key, 'done', digest FROM taken",
     to: "'send', key, 'done', NULL FROM taken",
     in: "requests",
