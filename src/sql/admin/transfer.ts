@@ -5,7 +5,7 @@
 //       with new checksums.
 //   - Rows are read through the index of their key.
 
-import { PerdureError } from "../../core/errors/errors.ts";
+import { isPerdureError, PerdureError } from "../../core/errors/errors.ts";
 import {
   TRANSFER_FORMAT,
   type Cell,
@@ -64,6 +64,8 @@ export const OWN_COLUMNS: Readonly<Record<string, string>> = {
     MOVED_TABLES.flatMap(checksumColumns).map((column) => [column, "computed from the copied row"]),
   ),
 };
+/** How often a mark is read again that was removed meanwhile. */
+const READ_TRIES = 5;
 /** Creating triggers and copying a batch may have to wait for the last writer. */
 const PATIENT = { lockMs: 10_000 };
 const COUNTS: ReadonlyMap<string, Statement> = new Map(
@@ -91,8 +93,18 @@ export class Transfer implements TransferStore {
     return this.#parts.place();
   }
 
-  readMark(): Promise<MoveMark | null> {
-    return this.#store.read(() => this.#moveLock.read());
+  /**
+   * On PostgreSQL the table of the mark may be dropped between the statement that finds it and the one that reads it.
+   * The store had no mark then, and may have another one by now.
+   */
+  async readMark(): Promise<MoveMark | null> {
+    for (let left = READ_TRIES; ; left--) {
+      try {
+        return await this.#store.read(() => this.#moveLock.read());
+      } catch (error) {
+        if (left === 0 || !isPerdureError(error, "STORE_INVALID")) throw error;
+      }
+    }
   }
 
   async mark(mark: NewMark): Promise<void> {

@@ -16,6 +16,7 @@ import {
   type WriteRowsRequest,
 } from "../../../src/index.ts";
 import { postgres } from "../../support/postgres.ts";
+import { transferOf } from "../../../src/move/move-plan.ts";
 import { TRANSFER_FORMAT } from "../../../src/core/provider/transfer.ts";
 import { messageChecksum } from "../../../src/postgres/read/messages.ts";
 import { SqliteProvider } from "../../../src/sqlite/index.ts";
@@ -222,6 +223,25 @@ describe.each([
     );
     await moveStore(source, target).catch(() => undefined);
     expect(await new Client(target).count({})).toBe(250);
+  });
+
+  test("the mark of a store can be read at any moment of being set and removed", async () => {
+    const store = transferOf(await openTarget());
+    const mark = { id: "move", role: "target", state: "moving", other: "elsewhere" } as const;
+    let isOver = false;
+    const read = async (): Promise<void> => {
+      while (!isOver) expect([undefined, "move"]).toContain((await store.readMark())?.id);
+    };
+    const readers = [read(), read(), read()];
+    try {
+      for (let round = 0; round < 30; round++) {
+        await store.mark(mark);
+        await store.unmark("move");
+      }
+    } finally {
+      isOver = true;
+    }
+    await Promise.all(readers);
   });
 
   test("an unfinished copy is not resumed after its source was used again", async () => {
