@@ -622,7 +622,7 @@ const POSTGRES: readonly Change[] = [
   {
     bug: "an instance that ends without a message keeps its tasks",
     file: "write/turn-completion.ts",
-    from: "OR ${exists(\"FROM @tasks AS t WHERE t.instance = k.key\")} END",
+    from: 'OR ${exists("FROM @tasks AS t WHERE t.instance = k.key")} END',
     to: "END",
     in: "continue as new\\W+queued tasks of an execution that continued or ended are never leased",
   },
