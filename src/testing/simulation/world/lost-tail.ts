@@ -51,8 +51,8 @@ export function lostTail(): Workload<null> {
 }
 
 /**
- * An attempt whose values the store has lost cannot continue its stream, so it fails. The number of attempts must be
- * larger than the number of such losses.
+ * An attempt whose values the store has lost cannot continue its stream: its next append fails, or its completion loses
+ * the lease. The number of attempts must be larger than the number of such losses.
  */
 const TELLS_MAX = 30;
 const TOLD = stream<string>("told");
