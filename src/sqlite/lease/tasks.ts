@@ -13,7 +13,7 @@ import type {
 import { activityKey } from "../../core/provider/shared/message-keys.ts";
 import { DONE, LEASE_LOST } from "../../core/provider/results.ts";
 import type { NewTask, TaskAddress, TaskClaim, TaskHeartbeat } from "../../core/provider/tasks.ts";
-import { integerOrNull } from "../../sql/columns.ts";
+import { integerOrNull, text } from "../../sql/columns.ts";
 import { BatchInsert, batchTexts } from "../sql/batch-insert.ts";
 import { changed } from "../sql/changed.ts";
 import type { Connection } from "../connection/connection.ts";
@@ -62,9 +62,8 @@ export class Tasks extends Subject {
       instance, execution, sequence, lease_token, lease_until, lease_owner, available_at,
       priority, name, session, tags, options, input, checksum, queue_key, weight, holds_slot,
       attempt, deaths, suspect
-    ) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16,
-      ?4 IS NOT NULL AND EXISTS (SELECT 1 FROM queues WHERE name = ?9 AND rule IS NOT NULL),
-      0, 0, 0)`);
+    ) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, 0, 0, 0)`);
+  readonly #selectRuled = this.prepare("SELECT name FROM queues WHERE rule IS NOT NULL");
   readonly #insertWaiting = new BatchInsert(this.prepare(INSERT_BATCH), this.prepare(INSERT_ONE));
   readonly #delete = this.prepare(`DELETE FROM tasks WHERE ${CLAIM}`);
   readonly #cancel = this.prepare(`
@@ -89,6 +88,9 @@ export class Tasks extends Subject {
     WHERE ${CLAIM}`);
   readonly #selectToken = this.prepare(`
     SELECT lease_token FROM tasks WHERE instance = ? AND execution = ? AND sequence = ?`);
+
+  /** The names of the queues with a rule, as this transaction sees them. */
+  #ruled: { readonly in: Transaction; readonly names: ReadonlySet<string> } | null = null;
 
   constructor(connection: Connection, parts: TaskParts) {
     super(connection);
@@ -126,9 +128,19 @@ export class Tasks extends Subject {
       checksumOf(instance, execution, sequence, name, session, tags, options, input),
       queueKeyOf(task),
       task.weight ?? null,
+      lease !== null && this.#ruledIn(transaction).has(name) ? 1 : 0,
     );
     if (lease === null) transaction.changes.queued();
     return true;
+  }
+
+  /** Read once per transaction: a lookup in the statement would cost as much as half of the insert. */
+  #ruledIn(transaction: Transaction): ReadonlySet<string> {
+    if (this.#ruled?.in !== transaction) {
+      const names = new Set(this.#selectRuled.all().map((row) => text(row, "name")));
+      this.#ruled = { in: transaction, names };
+    }
+    return this.#ruled.names;
   }
 
   insertWaiting(tasks: readonly WaitingTask[], { now, changes }: Transaction): void {

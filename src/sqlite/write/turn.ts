@@ -114,9 +114,11 @@ export class Turns extends Subject {
   readonly #continue = this.prepare(`
     UPDATE instances SET ${NEXT_EXECUTION}, version = ?, steps_open = 0 WHERE key = ?`);
   readonly #selectId = this.prepare("SELECT id FROM instances WHERE key = ?");
-  // Without INDEXED BY, SQLite reads all requests of the instance through the primary key.
+  // What the end of an instance leaves to do: most often nothing. Without INDEXED BY, SQLite reads all requests of the
+  // instance through the primary key.
   readonly #selectEnded = this.prepare(`
-    SELECT id, EXISTS (
+    SELECT id, EXISTS (SELECT 1 FROM tasks WHERE instance = ?1) AS has_tasks,
+      EXISTS (SELECT 1 FROM inbox WHERE instance = ?1) AS has_messages, EXISTS (
       SELECT 1 FROM requests INDEXED BY requests_askers
       WHERE instance = ?1 AND asker IS NOT NULL) AS asked, EXISTS (
       SELECT 1 FROM enqueue_keys INDEXED BY enqueue_keys_waiting
@@ -278,12 +280,12 @@ export class Turns extends Subject {
     }
   }
 
-  #ended({ key, isUnleased }: TurnItem, transaction: Transaction): void {
-    this.#parts.tasks.clear(key, transaction);
-    if (isUnleased !== true) this.#parts.inbox.park(key);
+  #ended({ key }: TurnItem, transaction: Transaction): void {
     const row = this.#selectEnded.get(key) ?? {};
     const id = text(row, "id");
     transaction.changes.changed(id);
+    if (flag(row, "has_tasks")) this.#parts.tasks.clear(key, transaction);
+    if (flag(row, "has_messages")) this.#parts.inbox.park(key);
     const { parts } = this.#parts;
     const run = (script: Script<void>) => this.connection.run(script, transaction.now);
     if (flag(row, "asked")) run(releaseAskers([{ key, id }], transaction, parts));
