@@ -132,7 +132,13 @@ export interface InstanceCut {
 export interface LeaseInstancesRequest extends Ageing {
   readonly owner: string;
   readonly token: number;
+  /** The most instances that are leased. */
   readonly limit: number;
+  /**
+   * How many instances of the caller the result may contain in addition to `limit`. They are due while a turn of
+   * theirs is in flight, and must not keep the caller from leasing others. Default 0.
+   */
+  readonly busy?: number;
   /**
    * The registered targets: `name` for starts without a version, `name@version` for the others. If a
    * replay version later than 1 wrote the history, `#2` and so on is appended.

@@ -192,11 +192,13 @@ export class DueInstances extends Subject {
   }
 
   async find(request: LeaseInstancesRequest): Promise<FoundInstances> {
-    const { owner, targets, codes, allowSuspect, limit, ageingMs = AGEING_MS } = request;
+    const { owner, targets, codes, allowSuspect, ageingMs = AGEING_MS } = request;
+    const { limit, busy = 0 } = request;
+    const most = limit + busy + 1;
     const entries = targets.map((_, index) => excludingEntry(codes?.[index]));
     const wanted = [texts(targets), texts(entries)];
     const caller = [owner, JSON.stringify(owner)];
-    const rest = [allowSuspect, limit + 1, ageingMs];
+    const rest = [allowSuspect, most, ageingMs];
     const heldBack = (request.heldBack ?? []).filter(({ target }) => targets.includes(target));
     const heldTargets = texts(heldBack.map(({ target }) => target));
     const priorities = plain(heldBack.map(({ priority }) => priority));
@@ -217,7 +219,7 @@ export class DueInstances extends Subject {
             ...rest,
             priorities,
           ]);
-    const stranded = pipeline.add(this.#stranded, [...wanted, ...caller, limit + 1]);
+    const stranded = pipeline.add(this.#stranded, [...wanted, ...caller, most]);
     await this.connection.readPipeline(pipeline);
     const nextAt = integerOrNull(only(next.rows), "at");
     const due = heads.rows.map((row) => toHead(row, false));
@@ -279,10 +281,10 @@ function inQueueOrder(ageing: Ageing): (a: Head, b: Head) => number {
   return (a, b) => rank(a) - rank(b) || a.since - b.since || a.key - b.key;
 }
 
-/** Chooses in queue order, at most `limit`, and a suspect alone (postgres.due-instances.1). */
+/** Chooses in queue order, at most as many as requested, and a suspect alone (postgres.due-instances.1). */
 function choose(
   heads: readonly Head[],
-  { limit, allowSuspect }: LeaseInstancesRequest,
+  { limit, busy = 0, allowSuspect }: LeaseInstancesRequest,
 ): Omit<FoundInstances, "nextAt" | "arrived"> {
   const seen = new Set<number>();
   const held: number[] = [];
@@ -299,7 +301,8 @@ function choose(
       suspectWaits ||= allowSuspect;
       continue;
     }
-    if (held.length + free.length >= limit) return { held, ...toShares(free), more: true };
+    const isFull = free.length >= limit || held.length + free.length >= limit + busy;
+    if (isFull) return { held, ...toShares(free), more: true };
     if (isHeld) held.push(key);
     else free.push(head);
   }

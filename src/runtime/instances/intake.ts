@@ -152,6 +152,7 @@ export class Intake {
     const { turnConcurrency, leaseBatch, instanceLeaseMs, priorityAgeingMs } =
       this.#runtime.options;
     const limit = Math.min(turnConcurrency - heldInstances.busy, leaseBatch);
+    const busy = Math.min(heldInstances.busy, leaseBatch);
     // While a suspect has a turn in flight, no other instance begins (intake.1).
     const hasRoom = limit > 0 && !heldInstances.isTryingSuspect;
     if (!hasRoom) this.#instancesWait = true; // retried when a turn ends
@@ -168,6 +169,7 @@ export class Intake {
         token,
         again,
         limit,
+        ...(busy === 0 ? {} : { busy }),
         targets: registry.targets,
         codes: registry.codes,
         allowSuspect,

@@ -60,7 +60,7 @@ export class DueInstances extends Subject {
     WHERE parked = 0 AND target = ? AND priority = ? AND visible_at > ?`);
 
   find(request: LeaseInstancesRequest, now: number): FoundInstances {
-    const { owner, limit, allowSuspect } = request;
+    const { owner, limit, busy = 0, allowSuspect } = request;
     if (!this.connection.run(isRegistered(owner))) return { held: [], free: [], more: false };
     const seen = new Set<number>();
     const held: number[] = [];
@@ -78,7 +78,8 @@ export class DueInstances extends Subject {
         suspectWaits ||= allowSuspect;
         continue;
       }
-      if (held.length + free.length >= limit) return { held, free, more: true };
+      const isFull = free.length >= limit || held.length + free.length >= limit + busy;
+      if (isFull) return { held, free, more: true };
       (isHeld ? held : free).push(key);
     }
     if (alone !== null) return { held: [], free: [alone], more: held.length > 0 };

@@ -33,7 +33,7 @@ interface InLine {
 
 export function leaseInstances(store: ModelStore, request: LeaseInstancesRequest): LeasedInstances {
   const { now } = store;
-  const { owner, token, limit, allowSuspect, leaseMs, messagesMax } = request;
+  const { owner, token, limit, busy = 0, allowSuspect, leaseMs, messagesMax } = request;
   const all = [...store.instances.values()];
   const fresh = (instance: ModelInstance): LeasedInstance => ({
     ...described(instance),
@@ -46,6 +46,8 @@ export function leaseInstances(store: ModelStore, request: LeaseInstancesRequest
     if (taken.length > 0) return { instances: taken.map(fresh), more: true, nextAt: null };
   }
   const chosen: ModelInstance[] = [];
+  const countFree = (some: readonly ModelInstance[]): number =>
+    some.filter(({ lease }) => lease?.owner !== owner).length;
   let suspects = 0;
   let alone: ModelInstance | null = null;
   let more = false;
@@ -58,7 +60,7 @@ export function leaseInstances(store: ModelStore, request: LeaseInstancesRequest
       if (!allowSuspect) continue;
       suspects += 1;
       if (!chosen.some(({ lease }) => lease?.owner !== owner)) alone = instance;
-    } else if (chosen.length >= limit) {
+    } else if (countFree(chosen) >= limit || chosen.length >= limit + busy) {
       more = true;
       break;
     } else {

@@ -80,6 +80,7 @@ function instancesRequest(caller: Caller): LeaseInstancesRequest {
     ...caller.leaseMs(),
     ...ageing(caller),
     ...heldBack(caller),
+    ...(caller.oneIn(3) ? { busy: caller.of([1, 2]) } : {}),
   };
   const again = caller.oneIn(6) ? lastToken(caller) : null;
   const repeated = again === null ? request : { ...request, ...again, again: true };

@@ -292,6 +292,24 @@ export const leasesInstances: ContractSubject = {
       },
     },
     {
+      title: "an instance that its owner runs takes no room from others, if the owner says so",
+      async run(setup) {
+        await setup.hold("a", { owner: ALPHA });
+        await setup.commit(sendItem({ id: "a" }));
+        await setup.environment.advance(10);
+        await setup.start("b");
+        await setup.start("c");
+        const alone = await setup.lease(ALPHA, { limit: 1 });
+        expect(alone).toMatchObject({ instances: [{ id: "a", fresh: false }], more: true });
+        const both = await setup.lease(ALPHA, { limit: 1, busy: 1 });
+        expect(both.more).toBe(true);
+        expect(both.instances).toMatchObject([
+          { id: "a", fresh: false },
+          { id: "b", fresh: true },
+        ]);
+      },
+    },
+    {
       title: "only the owner receives new messages of a leased instance",
       async run(setup) {
         const held = await setup.hold("a", { owner: ALPHA });
