@@ -65,6 +65,8 @@ export class Inspector {
   events = 0;
   /** The number of pauses per instance. */
   readonly pauses = new Map<string, number>();
+  /** When each instance was rewound last, by the store's clock. */
+  readonly rewoundAt = new Map<string, number>();
 
   constructor(
     store: SimulatedStore,
@@ -90,6 +92,7 @@ export class Inspector {
       if (replaced !== undefined) this.leases.forget(replaced);
     }
     for (const id of rewoundInstances(call)) {
+      this.rewoundAt.set(id, call.now);
       const rewound = this.snapshots.last(id)?.record.key;
       if (rewound !== undefined) this.leases.forget(rewound);
     }

@@ -45,7 +45,7 @@ async function waitingTasks(
 }
 
 function dueInstances(world: World, now: number, isOver: (since: number) => boolean): string[] {
-  const { snapshots } = world.inspector;
+  const { snapshots, rewoundAt } = world.inspector;
   return snapshots.ids.flatMap((id) => {
     const snapshot = snapshots.last(id);
     if (snapshot === null) return [];
@@ -57,7 +57,9 @@ function dueInstances(world: World, now: number, isOver: (since: number) => bool
       const isDelayed = isAfterDelay || DELAYED_KINDS.some((kind) => kind === message.kind);
       // Events wait for each other: an actor with a backlog receives them one by one.
       const { kind, visibleAt } = message;
-      const since = kind === "event" ? Math.max(visibleAt, record.updatedAt) : visibleAt;
+      // A rewind restores timers with their old due times. It may be later than now if the clock went back.
+      const restoredAt = Math.min(rewoundAt.get(id) ?? -Infinity, now);
+      const since = Math.max(visibleAt, kind === "event" ? record.updatedAt : restoredAt);
       return visibleAt <= now ? isOver(since) : !isDelayed && isOver(-Infinity);
     });
     if (due === undefined) return [];
