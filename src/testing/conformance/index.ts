@@ -51,6 +51,7 @@ import { keptMessages } from "./messages/kept-messages.ts";
 import { keyRaces } from "./jobs/key-races.ts";
 import { keyValueContract } from "./instances/key-values.ts";
 import { leasesExpiry } from "./leases/leases-expiry.ts";
+import { heldBackInstances } from "./leases/held-back.ts";
 import { leasesInstances } from "./leases/leases-instances.ts";
 import { listingFilters } from "./stores/listing-filters.ts";
 import { listing } from "./stores/listing.ts";
@@ -141,6 +142,7 @@ export const contractSubjects: readonly ContractSubject[] = [
   sessionPreLeases,
   heartbeats,
   leasesInstances,
+  heldBackInstances,
   leasesExpiry,
   lostAnswers,
   liveness,

@@ -117,14 +117,14 @@ const SQLITE: readonly Change[] = [
     file: "lease/due-instances.ts",
     from: "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
     to: "AND (m.kind <> 'start' OR m.execution > 1)",
-    in: "instance leases",
+    in: "held-back instances",
   },
   {
     bug: "the next execution of an instance is not leased while its partition is held back",
     file: "lease/due-instances.ts",
     from: "AND (m.kind <> 'start' OR m.execution > 1) AND status = 'running'",
     to: "AND m.kind <> 'start' AND status = 'running'",
-    in: "instance leases",
+    in: "held-back instances",
   },
   {
     bug: "a paused instance is leased",
@@ -477,7 +477,7 @@ const POSTGRES: readonly Change[] = [
     file: "lease/due-instances.ts",
     from: "(m.kind <> 'start' OR m.execution > 1) AND i.status = 'running'",
     to: "true",
-    in: "instance leases\\W+pending instances with a held-back target and priority are not leased",
+    in: "held-back instances\\W+pending instances with a held-back target and priority are not leased",
   },
   {
     bug: "a paused instance is leased",
