@@ -3,6 +3,8 @@
 --     function costs nothing until it is called, and its statements are planned once per connection.
 --   - They are VOLATILE, so they see what earlier statements of the transaction wrote.
 --   - They name their schema instead of setting search_path at every call.
+--   - 0022-rare-steps.1: `hand_over` may be planned in a transaction of the user, where nothing asks for index plans
+--     (settings.1). So it sets what it needs itself.
 DO $do$
 BEGIN
   EXECUTE format($create$
@@ -51,7 +53,9 @@ $$;
 -- Returns the key of the receiver of each message. `batch`: the number of the insert.
 CREATE FUNCTION hand_over(
   batch bigint, ids text[], run_ids text[], delays bigint[], due_times bigint[], commits bigint[]
-) RETURNS SETOF bigint LANGUAGE plpgsql AS $$
+) RETURNS SETOF bigint LANGUAGE plpgsql
+SET enable_seqscan = off SET enable_hashjoin = off SET enable_mergejoin = off
+SET plan_cache_mode = force_generic_plan AS $$
 BEGIN
   RETURN QUERY
     WITH taken AS (
