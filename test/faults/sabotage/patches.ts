@@ -368,7 +368,7 @@ export const PATCHES: readonly Patch[] = [
     file: "src/runtime/health/lanes.ts",
     from: "lane.waiting[lane.head++] = null;",
     to: "lane.head++;",
-    tests: ["test/unit/runtime/replay/pump.test.ts", "test/scenarios/whole/memory.test.ts"],
+    tests: ["test/unit/runtime/health/lanes.test.ts"],
   },
   {
     bug: "a batch of activities that compute holds the event loop until the last one is done",

@@ -2,6 +2,7 @@
 
 import { expect, test } from "vitest";
 import { Lanes } from "../../../../src/runtime/health/lanes.ts";
+import { heapInUse } from "../../../support/garbage.ts";
 
 interface Piece {
   readonly name: string;
@@ -43,4 +44,13 @@ test("LN3: a lane of many pieces keeps its order", () => {
   const numbers = Array.from({ length: 5_000 }, (_, index) => index);
   add(lanes, "a", ...numbers);
   expect(taken(lanes, 5_000)).toEqual(numbers.map((number) => `a${number}`));
+});
+
+test("LN4: a piece that has left can be garbage-collected while others wait", async () => {
+  const lanes = new Lanes<{ readonly value: number }>();
+  for (let value = 0; value < 10; value++) lanes.add("name", { value });
+  const left = Array.from({ length: 5 }, () => new WeakRef(lanes.take() ?? {}));
+  await heapInUse();
+  expect(left.filter((piece) => piece.deref() !== undefined)).toHaveLength(0);
+  expect(lanes.length).toBe(5);
 });
