@@ -1,5 +1,6 @@
-// The operator of a kill run: unblocks innocent instances. Workers that live for a second may die several times in a
-// row while they hold an innocent instance. After an unblock the instance must resume where it was.
+// The operator of a kill run: unblocks innocent instances, and those whose activity crashes, because their own turns do
+// not. Workers that live for a second may die several times in a row while they hold such an instance. After an unblock
+// it must resume where it was.
 
 import { isPerdureError, type Client } from "../../../src/index.ts";
 import { crasherFault, type Described } from "./audit/crasher-audit.ts";
@@ -32,8 +33,9 @@ export class Operator {
    */
   async tend(): Promise<boolean> {
     for await (const id of this.#client.ids({ blocked: true })) {
-      if (crasherKind(id) !== undefined) continue;
-      this.#blocked.add(id);
+      const kind = crasherKind(id);
+      if (kind === "turn" || kind === "step") continue;
+      if (kind === undefined) this.#blocked.add(id);
       await this.#client.get(id).unblock();
       this.#unblocks++;
     }
