@@ -133,6 +133,9 @@ async function undoLaterMigrations(store: StoreUnderTest): Promise<void> {
   const triggers = ["insert", "delete", "update", "status"].map((name) => `tallies_${name}`);
   const undo = [
     ...(isPostgres
+      ? ["due_messages", "clear_ended", "hand_over"].map((name) => `DROP FUNCTION @${name}`)
+      : []),
+    ...(isPostgres
       ? ["DROP FUNCTION @index_attributes CASCADE", "DROP FUNCTION @put_attributes"]
       : ["insert", "update", "delete"].map((name) => `DROP TRIGGER attributes_${name}`)),
     "DROP TABLE @attributes",
