@@ -63,9 +63,9 @@ export class Intake {
     return this.#forInstances.isIdle && this.#forTasks.isIdle;
   }
 
-  /** Whether a request in flight may have taken leases under this token. */
-  isExpected(token: number): boolean {
-    return token === this.#instancesToken || token === this.#tasksToken;
+  /** The tokens under which requests in flight may have taken leases. */
+  get expected(): Iterable<number> {
+    return [this.#instancesToken, this.#tasksToken].filter((token) => token !== null);
   }
 
   stop(): void {

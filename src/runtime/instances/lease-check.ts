@@ -23,7 +23,7 @@
 import { instanceFields } from "../../core/telemetry/log-fields.ts";
 import type { DeferItem } from "../../core/provider/callbacks.ts";
 import type { CompletionItem, SimpleResult } from "../../core/provider/commit.ts";
-import type { HeldLeases, InstanceLease, TaskLease } from "../../core/provider/runtimes.ts";
+import type { HeldLeases, InstanceLease } from "../../core/provider/runtimes.ts";
 import type { RuntimeContext } from "../context.ts";
 import { isBusy, isIdle, loggedInstance, type HeldInstance } from "./held-instance.ts";
 
@@ -39,6 +39,14 @@ const ALERT_MS = 15_000;
 type OutcomeItem = Pick<CompletionItem | DeferItem, "task">;
 interface Lease {
   readonly token: number;
+}
+
+interface Stranded extends HeldLeases {
+  /**
+   * The keys of instances that may have held the outcome of a task at some moment of the check. Their tasks are checked
+   * again later: the second read may be older than the commit of that outcome.
+   */
+  readonly pending: ReadonlySet<number>;
 }
 
 export class LeaseCheck {
@@ -91,53 +99,59 @@ export class LeaseCheck {
 
   async #check(): Promise<void> {
     const { provider, id: runtimeId } = this.#runtime;
-    const { instances, tasks } = await this.#stranded();
+    const found = await this.#stranded();
     if (!this.#runtime.isRunning) return;
-    this.#release(instances, tasks);
-    const stranded = instances.length + tasks.length;
+    this.#release(found);
+    const stranded = found.instances.length + found.tasks.length;
     await provider.recordLeaseCheck({ runtimeId, stranded }); // lease-check.4
   }
 
   /** Leases that the store lists and this runtime does not hold (lease-check.1). */
-  async #stranded(): Promise<HeldLeases> {
+  async #stranded(): Promise<Stranded> {
     const { provider, id: runtimeId, committer } = this.#runtime;
     const known = new Set<number>();
+    const pending = new Set<number>();
+    const note = (): void => {
+      this.#note(known);
+      for (const { key } of this.#runtime.heldInstances.cache.all().filter(mayHoldOutcome))
+        pending.add(key);
+    };
     const idle = this.#idle();
-    this.#note(known);
+    note();
     const leases = await provider.readLeases(runtimeId);
-    this.#note(known);
+    note();
     this.#dropOutdated(idle, leases);
     await committer.whenAnswered();
-    this.#note(known);
+    note();
     const first = this.#unknown(leases, known);
-    if (first.instances.length + first.tasks.length === 0) return first;
+    if (first.instances.length + first.tasks.length === 0) return { ...first, pending };
     // A release that was in flight during the first read has its reply now, so the second read does not
     // list it.
     const again = await provider.readLeases(runtimeId);
-    this.#note(known);
+    note();
     const seen = new Set([...first.instances, ...first.tasks].map(({ token }) => token));
     const { instances, tasks } = this.#unknown(again, known);
     const isSeen = ({ token }: Lease): boolean => seen.has(token);
-    return { instances: instances.filter(isSeen), tasks: tasks.filter(isSeen) };
+    return { instances: instances.filter(isSeen), tasks: tasks.filter(isSeen), pending };
   }
 
   /** Leases that neither memory nor a request in flight knows. */
   #unknown({ instances, tasks }: HeldLeases, known: ReadonlySet<number>): HeldLeases {
-    const { localStarts, localJobs, intake } = this.#runtime;
-    const requests = [localStarts, localJobs, intake];
-    const isUnknown = ({ token }: Lease): boolean =>
-      !known.has(token) && !requests.some((request) => request.isExpected(token));
+    const isUnknown = ({ token }: Lease): boolean => !known.has(token);
     return { instances: instances.filter(isUnknown), tasks: tasks.filter(isUnknown) };
   }
 
   /**
-   * Adds the tokens that memory knows now. The token of a request stays known until its leases are in
-   * memory.
+   * Adds the tokens that memory knows now, and those of requests in flight. They stay known for the whole check: a task
+   * that is leased to record its timeout is over as soon as the reply arrives, and is never in memory.
    */
   #note(known: Set<number>): void {
-    const { heldInstances, activities } = this.#runtime;
+    const { heldInstances, activities, localStarts, localJobs, intake } = this.#runtime;
     for (const { token } of heldInstances.leases) known.add(token);
     for (const { token } of activities.claims) known.add(token);
+    for (const { expected } of [localStarts, localJobs, intake]) {
+      for (const token of expected) known.add(token);
+    }
   }
 
   /** Idle instances, each with the commit count after its last commit. */
@@ -164,15 +178,9 @@ export class LeaseCheck {
     }
   }
 
-  #release(instances: readonly InstanceLease[], tasks: readonly TaskLease[]): void {
+  #release({ instances, tasks, pending }: Stranded): void {
     const { heldInstances, stats, log, intake } = this.#runtime;
-    // The outcome of a task may wait for the next turn of its instance. Such a task is checked again
-    // later.
-    const isPending = ({ key }: TaskLease): boolean => {
-      const instance = heldInstances.cache.byKey(key);
-      return instance !== undefined && (isBusy(instance) || instance.outcomes.length > 0);
-    };
-    const free = tasks.filter((task) => !isPending(task));
+    const free = tasks.filter(({ key }) => !pending.has(key));
     if (instances.length + tasks.length > 0) this.alert();
     if (instances.length + free.length === 0) return;
     for (const lease of instances) heldInstances.returnLease(lease);
@@ -186,6 +194,11 @@ export class LeaseCheck {
     );
     intake.wake();
   }
+}
+
+/** The outcome of a task may wait for the next turn of its instance, or be in a turn that is committed now. */
+function mayHoldOutcome(instance: HeldInstance): boolean {
+  return isBusy(instance) || instance.outcomes.length > 0;
 }
 
 function isSame(lease: InstanceLease, held: HeldInstance): boolean {

@@ -54,9 +54,9 @@ export class LocalJobs {
     if (task.session !== null) sessions.leave(task.session); // it was counted when it was reserved
   }
 
-  /** Whether the token belongs to a task whose insert has no reply yet. */
-  isExpected(token: number): boolean {
-    return this.#reserved.has(token);
+  /** The tokens of tasks whose insert has no reply yet. */
+  get expected(): Iterable<number> {
+    return this.#reserved.keys();
   }
 }
 

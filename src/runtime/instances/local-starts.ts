@@ -88,7 +88,10 @@ export class LocalStarts implements StartAdopter {
     return options.turnConcurrency - heldInstances.busy;
   }
 
-  /** Whether the token belongs to a start whose reply has not arrived yet. */
+  /** The tokens of starts whose replies have not arrived yet. */
+  get expected(): Iterable<number> {
+    return this.#expected;
+  }
   isExpected(token: number): boolean {
     return this.#expected.has(token);
   }
