@@ -85,8 +85,8 @@ export const PATCHES: readonly Patch[] = [
   {
     bug: "a worker releases no lease that it does not hold",
     file: "src/runtime/instances/lease-check.ts",
-    from: "!known.has(token) && !requests.some((request) => request.isExpected(token));",
-    to: "!known.has(token) && token < 0;",
+    from: "isUnknown = ({ token }: Lease): boolean => !known.has(token);",
+    to: "isUnknown = ({ token }: Lease): boolean => !known.has(token) && token < 0;",
     tests: ["test/operations/lost-commits.test.ts"],
   },
   {
