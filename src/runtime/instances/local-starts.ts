@@ -92,6 +92,7 @@ export class LocalStarts implements StartAdopter {
   get expected(): Iterable<number> {
     return this.#expected;
   }
+  /** Whether the token is one of them. */
   isExpected(token: number): boolean {
     return this.#expected.has(token);
   }

@@ -61,6 +61,35 @@ scenario("a short instance passes a queue of instances of another name", (t) => 
   };
 });
 
+scenario(
+  "an instance that always has another event leaves room for others, one lease at a time",
+  () => {
+    const EVENTS = 40;
+    let rounds = 0;
+    const busy = orchestration("busy", async (ctx, left: number): Promise<unknown> => {
+      await ctx.waitFor("more");
+      rounds = Math.max(rounds, EVENTS - left + 1);
+      return left === 1 ? undefined : ctx.continueAsNew(left - 1);
+    });
+    let roundsBefore = Infinity;
+    const short = orchestration("short", async () => {
+      roundsBefore = Math.min(roundsBefore, rounds);
+    });
+    return {
+      register: [busy, short],
+      runtime: { leaseBatch: 1 },
+      run: async (t) => {
+        const events = upTo(EVENTS).map((value) => ({ name: "more", data: value }));
+        const eager = await t.client.start(busy, EVENTS, { id: "busy", priority: 1, events });
+        const last = await t.client.start(short, undefined);
+        await t.result(last);
+        await t.result(eager);
+      expect(roundsBefore).toBeLessThan(EVENTS / 2);
+      },
+    };
+  },
+);
+
 scenario("instances whose activities have a slot do not hold back others of their name", (t) => {
   const work = t.gate<number, number>("work");
   const steps: PromiseWithResolvers<number>[] = [];
