@@ -84,7 +84,7 @@ scenario(
         const last = await t.client.start(short, undefined);
         await t.result(last);
         await t.result(eager);
-      expect(roundsBefore).toBeLessThan(EVENTS / 2);
+        expect(roundsBefore).toBeLessThan(EVENTS / 2);
       },
     };
   },
