@@ -1,9 +1,7 @@
 // Lease check: compares the leases that the store lists for this runtime with the leases in memory.
-//   A database that loses its last commits (asynchronous failover, a restored backup, a crash with
-//   durability "off")
-//   goes back in time under live workers. It then lists leases that their owner released long ago. No
-//   message wakes
-//   them and no heartbeat goes stale, so without this check they would stay held forever.
+//   A database that loses its last commits (asynchronous failover, a restored backup, a crash with durability
+//   "off") goes back in time under live workers. It then lists leases that their owner released long ago. No
+//   message wakes them and no heartbeat goes stale, so without this check they would stay held forever.
 //   - A lease that the store lists and this runtime does not hold is released, under the token that the
 //     store lists. The release passes through the committer like every other write, so a stale release is
 //     refused.
