@@ -65,7 +65,7 @@ function runOf(meta: Meta): string {
   const times = repetitions === 1 ? "one repetition" : `${repetitions} repetitions`;
   const isBusy = load > cores / 4;
   const busy = isBusy
-    ? " **The load was high: other work on the machine makes every figure worse.**"
+    ? " **The load was high, which makes every figure worse if it was not that of the run before.**"
     : "";
   return (
     `\`${command}\` on ${date}, commit ${commit}, ${times}; \`fdatasync\` ${fdatasyncMs} ms, ` +
