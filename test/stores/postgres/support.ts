@@ -1,5 +1,6 @@
 // Setup for the tests of the PostgreSQL provider: stores in separate schemas, closed with their test.
 
+import type pg from "pg";
 import { onTestFinished } from "vitest";
 import { Client, Runtime, type Provider, type RuntimeOptions } from "../../../src/index.ts";
 import {
@@ -73,4 +74,17 @@ export async function urlWith(change: (url: URL) => void): Promise<string> {
   const url = new URL((await postgres()).url);
   change(url);
   return url.toString();
+}
+
+/** The number of rows read from each table so far, by sequential and index scans of the pool's only connection. */
+export async function rowsRead(pool: pg.Pool, schema: string): Promise<Map<string, number>> {
+  await pool.query("SELECT pg_stat_force_next_flush()");
+  await pool.query("SELECT pg_stat_clear_snapshot()");
+  const { rows } = await pool.query<{ relname: string; read: string }>(
+    `SELECT t.relname, coalesce(t.seq_tup_read, 0) + coalesce(
+       (SELECT sum(i.idx_tup_read) FROM pg_stat_user_indexes AS i WHERE i.relid = t.relid), 0) AS read
+     FROM pg_stat_user_tables AS t WHERE t.schemaname = $1`,
+    [schema],
+  );
+  return new Map(rows.map(({ relname, read }) => [relname, Number(read)]));
 }
